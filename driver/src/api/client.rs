@@ -124,6 +124,7 @@ impl Client {
     ) -> Result<Self> {
         let mut options = options;
         options.warnings.extend(options.tls.unused());
+        options.warnings.extend(options.unencrypted_secret());
         // Before errors: an ignored value may be their cause.
         telemetry::connection_string_warnings(&options.warnings);
         options.validate()?;

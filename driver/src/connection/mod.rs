@@ -112,6 +112,9 @@ pub(crate) use source_tls::SourceTls;
 use stream::Stream;
 pub use tls::TlsConfig;
 
+/// The largest reply of the handshake in bytes: to the first hello, and to the commands of the authentication.
+const MAX_HANDSHAKE_REPLY: usize = 1 << 20;
+
 /// A write buffer above this capacity is freed after a request that did not need it, so that one
 /// large insert does not keep its memory.
 const KEPT_WRITE_CAPACITY: usize = 1 << 20;
@@ -420,9 +423,14 @@ impl Connection {
 
     /// The maximum size of a reply in bytes, both compressed and decompressed.
     /// `maxMessageSizeBytes` of the server can lower the limit, but not raise it: it bounds the
-    /// memory that a peer can make the driver allocate.
+    /// memory that a peer can make the driver allocate. Replies of the handshake are smaller.
     fn max_reply_size(&self) -> usize {
-        self.max_message_size().min(DEFAULT_MAX_MESSAGE_SIZE)
+        let most = if self.is_established {
+            DEFAULT_MAX_MESSAGE_SIZE
+        } else {
+            MAX_HANDSHAKE_REPLY
+        };
+        self.max_message_size().min(most)
     }
 
     /// The bytes of the last reply, as far as `range`.

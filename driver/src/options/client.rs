@@ -3,11 +3,11 @@
 //! [URI Options]:
 //! https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use super::{
-    Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions,
-    TracingOptions, WriteConcern, srv::SrvOrigin,
+    AuthMechanism, Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi,
+    TlsOptions, TracingOptions, WriteConcern, srv::SrvOrigin,
 };
 use crate::{
     Error, Result, ServerAddress,
@@ -197,6 +197,8 @@ pub struct ClientOptions {
     pub(crate) auth_source: Option<String>,
     /// Whether the connection string contains `loadBalanced`, with either value.
     pub(crate) load_balanced_given: bool,
+    /// The connection string has an `authMechanism` that does not exist.
+    pub(crate) ignored_mechanism: bool,
     /// The origin of `hosts`. `None` until they have been resolved.
     pub(crate) srv_origin: Option<SrvOrigin>,
 }
@@ -252,6 +254,7 @@ impl Default for ClientOptions {
             warnings: Vec::new(),
             auth_source: None,
             load_balanced_given: false,
+            ignored_mechanism: false,
             srv_origin: None,
         }
     }
@@ -287,6 +290,7 @@ impl ClientOptions {
         if self.hosts.is_empty() {
             return invalid("hosts is empty: at least one host is required".into());
         }
+        self.check_characters()?;
         let direct = self.direct_connection == Some(true);
         if direct && self.hosts.len() > 1 {
             return invalid(format!(
@@ -353,6 +357,59 @@ impl ClientOptions {
         self.tls.validate().map_err(Error::invalid_argument)?;
         self.write_concern.validate().map_err(Error::invalid_argument)?;
         self.read_preference.validate().map_err(Error::invalid_argument)
+    }
+
+    /// Rejects names with control characters, such as line breaks, and hosts with blanks.
+    fn check_characters(&self) -> Result<()> {
+        for host in &self.hosts {
+            if let ServerAddress::Tcp { host, .. } = host
+                && host.contains(|character: char| character.is_control() || character.is_whitespace())
+            {
+                let why = format!("the host {host:?} contains a blank or a control character");
+                return Err(Error::invalid_argument(why));
+            }
+        }
+        let credential = self.credential.as_ref();
+        for (name, text) in [
+            ("replicaSet", self.replica_set.as_deref()),
+            ("appName", self.app_name.as_deref()),
+            ("authSource", self.auth_source.as_deref()),
+            (
+                "the source of the credential",
+                credential.and_then(|credential| credential.source.as_deref()),
+            ),
+            ("the default database", self.default_database.as_deref()),
+            ("srvServiceName", Some(self.srv_service_name.as_str())),
+            ("proxyHost", self.proxy.as_ref().map(|proxy| proxy.host.as_str())),
+        ] {
+            if text.is_some_and(|text| text.contains(char::is_control)) {
+                let why = format!("{name} contains a control character, such as a line break");
+                return Err(Error::invalid_argument(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// A warning if the credential sends a secret that anyone between the client and a server can read.
+    pub(crate) fn unencrypted_secret(&self) -> Option<String> {
+        let mechanism = self.credential.as_ref()?.mechanism.as_ref()?;
+        let secret = match mechanism {
+            AuthMechanism::Plain => "the password",
+            AuthMechanism::MongoDbOidc => "access tokens",
+            _ => return None,
+        };
+        let leaves_the_machine = |address: &ServerAddress| match address {
+            ServerAddress::Tcp { host, .. } => {
+                let ip = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+                !ip && host != "localhost"
+            }
+            ServerAddress::Unix { .. } => false,
+        };
+        let is_unencrypted = self.tls.enabled != Some(true) && self.hosts.iter().any(leaves_the_machine);
+        is_unencrypted.then(|| {
+            let mechanism = mechanism.as_str();
+            format!("authMechanism={mechanism} sends {secret} over connections that are NOT encrypted: write tls=true")
+        })
     }
 
     /// Rejects options that have no implementation in this version or in this build.

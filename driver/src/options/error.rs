@@ -34,6 +34,12 @@ pub(crate) enum OptionError {
     SrvPort,
     DatabaseEncoding,
     DatabaseCharacter(char),
+    /// A control character that is not percent-encoded, such as a line break.
+    ControlCharacter(char),
+    /// A control character in the value of an option.
+    ControlCharacterIn {
+        option: String,
+    },
     /// `None`: the name may be part of a secret.
     NoValue {
         option: Option<String>,
@@ -89,7 +95,17 @@ impl fmt::Display for OptionError {
             Self::SrvPort => f.write_str("mongodb+srv takes a host name without port"),
             Self::DatabaseEncoding => f.write_str("the database name is not percent-encoded correctly"),
             Self::DatabaseCharacter(character) => {
-                write!(f, "the database name must not contain '{character}'")
+                write!(f, "the database name must not contain {character:?}")
+            }
+            Self::ControlCharacter(character) => write!(
+                f,
+                "it contains the control character {character:?}; percent-encode one that belongs to a password"
+            ),
+            Self::ControlCharacterIn { option } => {
+                write!(
+                    f,
+                    "the value of {option:?} contains a control character, such as a line break"
+                )
             }
             Self::NoValue { option: Some(option) } => {
                 write!(f, "the option \"{option}\" has no value: write {option}=…")
@@ -132,7 +148,7 @@ pub(crate) enum HostName {
 impl fmt::Display for HostName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Quoted(name) => write!(f, "the host \"{name}\""),
+            Self::Quoted(name) => write!(f, "the host {name:?}"),
             Self::Position(position) => write!(f, "host {position} of the list"),
         }
     }

@@ -59,6 +59,8 @@ pub(crate) enum AddressProblem {
     Slash,
     PortRange,
     PortNumber,
+    /// A blank or a control character, such as a line break.
+    Character(char),
 }
 
 impl fmt::Display for AddressProblem {
@@ -73,6 +75,7 @@ impl fmt::Display for AddressProblem {
             Self::Slash => f.write_str("a host cannot contain '/'; percent-encode the path of a Unix socket"),
             Self::PortRange => f.write_str("the port must be between 1 and 65535"),
             Self::PortNumber => f.write_str("the port must be a number between 1 and 65535"),
+            Self::Character(character) => write!(f, "it contains the character {character:?}"),
         }
     }
 }
@@ -108,7 +111,7 @@ impl ServerAddress {
     /// Parses `host`, `host:port`, `[IPv6]`, `[IPv6]:port`, or the path of a socket: a text that
     /// contains `/` and ends in `.sock`.
     pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
-        Self::read(text).map_err(|why| AddressError(format!("invalid server address \"{text}\": {why}")))
+        Self::read(text).map_err(|why| AddressError(format!("invalid server address {text:?}: {why}")))
     }
 
     /// As [`parse`](Self::parse), for parts of a connection string. The error is the reason only,
@@ -118,7 +121,14 @@ impl ServerAddress {
             return Err(AddressProblem::Empty);
         }
         if text.contains('/') && text.ends_with(".sock") {
-            return Ok(Self::Unix { path: text.into() });
+            return match text.chars().find(|character| character.is_control()) {
+                Some(character) => Err(AddressProblem::Character(character)),
+                None => Ok(Self::Unix { path: text.into() }),
+            };
+        }
+        let is_invalid = |character: &char| character.is_control() || character.is_whitespace();
+        if let Some(character) = text.chars().find(is_invalid) {
+            return Err(AddressProblem::Character(character));
         }
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
             let Some((host, after)) = rest.split_once(']') else {

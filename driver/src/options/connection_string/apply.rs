@@ -72,6 +72,10 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, OptionError> {
                 .push(format!("{name} has no value and is ignored"));
             continue;
         }
+        if value.trim() != value && matches!(key.as_str(), "replicaset" | "authsource" | "appname") {
+            let blanks = format!("{name} begins or ends with a blank, which belongs to the name");
+            state.reader.warnings.push(blanks);
+        }
         if !state.option(key, value)? {
             let unknown = if option.follows_secret {
                 format!("{name} is unknown and ignored")
@@ -252,9 +256,12 @@ impl State {
             "authsource" => self.options.auth_source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
-                None => self.reader.warn_ignored(
-                    "SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC",
-                ),
+                None => {
+                    self.options.ignored_mechanism = true;
+                    self.reader.warn_ignored(
+                        "SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC",
+                    );
+                }
             },
             "gssapiservicename" => {
                 let instead = "gssapiServiceName is deprecated: write authMechanismProperties=SERVICE_NAME:…";

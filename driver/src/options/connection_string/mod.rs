@@ -24,7 +24,7 @@ impl ClientOptions {
     /// string are looked up by [`resolve`](Self::resolve).
     ///
     /// Unknown options and most invalid values are ignored with [warnings](Self::warnings), as the
-    /// specification requires. Options that this version does not support are rejected when a
+    /// specification requires, and so are blanks and line breaks around the connection string. Options that this version does not support are rejected when a
     /// [client is created](crate::Client::with_options).
     ///
     /// # Errors
@@ -32,6 +32,9 @@ impl ClientOptions {
     /// options contradict each other. The message names the part and contains no user name or
     /// password.
     pub fn parse(uri: &str) -> Result<Self> {
+        let given = uri;
+        // Files with secrets mostly end with a line break.
+        let uri = uri.trim();
         let unclear = split::may_contain_a_password(uri);
         // The message could contain a part of the password.
         let refuse = |error: OptionError| {
@@ -45,6 +48,10 @@ impl ClientOptions {
         let mut options = apply::apply(parts).map_err(refuse)?;
         if unclear && !options.warnings.is_empty() {
             options.warnings = vec![format!("some options are ignored or deprecated; {}", ADVICE)];
+        }
+        if uri.len() != given.len() {
+            let blanks = "the blanks or line breaks around the connection string are ignored";
+            options.warnings.push(blanks.to_owned());
         }
         match options.validate() {
             Ok(()) => Ok(options),

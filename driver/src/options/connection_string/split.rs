@@ -68,6 +68,9 @@ pub(super) fn may_contain_a_password(uri: &str) -> bool {
 
 /// Splits a connection string into its parts.
 pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
+    if let Some(character) = uri.chars().find(|character| character.is_control()) {
+        return Err(OptionError::ControlCharacter(character));
+    }
     let (srv, rest) = if let Some(rest) = uri.strip_prefix("mongodb://") {
         (false, rest)
     } else if let Some(rest) = uri.strip_prefix("mongodb+srv://") {
@@ -178,7 +181,8 @@ fn read_database(text: &str) -> Result<Option<String>, OptionError> {
         return Ok(None);
     }
     let name = decode(text).ok_or(OptionError::DatabaseEncoding)?;
-    match name.chars().find(|c| matches!(c, '/' | '\\' | ' ' | '"' | '$')) {
+    let is_invalid = |c: &char| matches!(c, '/' | '\\' | ' ' | '"' | '$') || c.is_control();
+    match name.chars().find(is_invalid) {
         // Errors do not contain the text: it may be the rest of a password that contains a `/`.
         Some(bad) => Err(OptionError::DatabaseCharacter(bad)),
         None => Ok(Some(name)),
@@ -203,7 +207,15 @@ pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, OptionError> {
         option.value = decode(value).ok_or_else(|| OptionError::ValueEncoding {
             option: option.name().to_owned(),
         })?;
-        follows_secret |= contains_secret(&option.key);
+        let is_secret = contains_secret(&option.key);
+        // A password can contain any character.
+        let is_invalid = !is_secret && option.value.contains(char::is_control);
+        if is_invalid || option.spelled.contains(char::is_control) {
+            return Err(OptionError::ControlCharacterIn {
+                option: option.name().to_owned(),
+            });
+        }
+        follows_secret |= is_secret;
         options.push(option);
     }
     Ok(options)

@@ -9,7 +9,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 
-use crate::bson::{DateTime, ObjectId};
+use crate::{
+    bson::{DateTime, ObjectId},
+    proto::wire::DEFAULT_MAX_MESSAGE_SIZE,
+};
 
 /// A reply to `hello` or `isMaster`. Fields that are absent are `None`, false, 0 or empty.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -101,21 +104,86 @@ pub struct TopologyVersion {
     pub counter: i64,
 }
 
+/// The largest figure of a message in bytes, whose length is an `int32`, and of statements in it.
+const MAX_SIZE: i64 = i32::MAX as i64;
+
+/// The most members that a server may list. A replica set has at most 50.
+pub const MAX_MEMBERS: usize = 200;
+
+/// The longest name of a replica set or of a host with its port, in bytes. A DNS name has at most 255.
+const MAX_NAME: usize = 1_000;
+
+/// The most statements in one write command that the driver sends.
+const MAX_BATCH: usize = 100_000;
+
 impl HelloReply {
-    /// The largest message that the server accepts, in bytes. `None` if the reply does not contain
+    /// Checks the figures against their ranges. Whoever answers at the address of a server states them, before any
+    /// authentication.
+    ///
+    /// | figure | range | what the driver uses |
+    /// |---|---|---|
+    /// | `maxMessageSizeBytes` | to 2³¹ - 1 | at most 48,000,000 |
+    /// | `maxBsonObjectSize` | to 2³¹ - 1 | at most 48,000,000 |
+    /// | `maxWriteBatchSize` | to 2³¹ - 1 | at most 100,000 |
+    /// | `hosts`, `passives` and `arbiters` together | 200 names | each a TCP address |
+    /// | a name of a member, `setName`, `msg` | 1,000 bytes | |
+    /// | `logicalSessionTimeoutMinutes` | any | saturates |
+    /// | `minWireVersion`, `maxWireVersion`, `setVersion`, `topologyVersion`, `connectionId` | any | compared and shown only |
+    ///
+    /// Sizes that are not positive count as absent. The whole reply to the first hello has at most 1 MiB.
+    ///
+    /// # Errors
+    /// The name of a figure that is out of its range, with the figure.
+    pub fn check(&self) -> Result<(), String> {
+        let sizes = [
+            ("maxMessageSizeBytes", self.max_message_size_bytes),
+            ("maxBsonObjectSize", self.max_bson_object_size),
+            ("maxWriteBatchSize", self.max_write_batch_size),
+        ];
+        for (name, size) in sizes {
+            if let Some(size) = size.filter(|size| *size > MAX_SIZE) {
+                return Err(format!("{name} is {size}, and may be at most {MAX_SIZE}"));
+            }
+        }
+        let members = self.hosts.len() + self.passives.len() + self.arbiters.len();
+        if members > MAX_MEMBERS {
+            return Err(format!(
+                "hosts, passives and arbiters list {members} members, and may list at most {MAX_MEMBERS}"
+            ));
+        }
+        let lists = [&self.hosts, &self.passives, &self.arbiters];
+        let names = [
+            ("setName", self.set_name.as_ref()),
+            ("me", self.me.as_ref()),
+            ("primary", self.primary.as_ref()),
+            ("msg", self.msg.as_ref()),
+        ];
+        let members = lists.into_iter().flatten().map(|name| ("hosts", Some(name)));
+        for (field, name) in names.into_iter().chain(members) {
+            if let Some(name) = name.filter(|name| name.len() > MAX_NAME) {
+                let length = name.len();
+                return Err(format!(
+                    "{field} has a name of {length} bytes, and may have at most {MAX_NAME}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest message that the driver sends, in bytes. `None` if the reply does not contain
     /// a positive number.
     pub fn max_message_size(&self) -> Option<usize> {
-        positive(self.max_message_size_bytes)
+        positive(self.max_message_size_bytes).map(|size| size.min(DEFAULT_MAX_MESSAGE_SIZE))
     }
 
     /// The largest document that the server stores, in bytes. Default: 16 MiB.
     pub fn max_document_size(&self) -> usize {
-        positive(self.max_bson_object_size).unwrap_or(16 << 20)
+        positive(self.max_bson_object_size).map_or(16 << 20, |size| size.min(DEFAULT_MAX_MESSAGE_SIZE))
     }
 
     /// The most statements in one write command. Default: 100,000.
     pub fn max_batch_size(&self) -> usize {
-        positive(self.max_write_batch_size).unwrap_or(100_000)
+        positive(self.max_write_batch_size).map_or(MAX_BATCH, |size| size.min(MAX_BATCH))
     }
 
     /// How long the server keeps an unused session. `None`: it does not support sessions.
@@ -195,5 +263,43 @@ mod tests {
             Some((1 << 53) + 1)
         );
         assert_eq!(number(doc! {}), None);
+    }
+
+    #[test]
+    fn figures_out_of_their_range_are_named() {
+        let sized = |size| HelloReply {
+            max_message_size_bytes: Some(size),
+            max_bson_object_size: Some(size),
+            max_write_batch_size: Some(size),
+            ..HelloReply::default()
+        };
+        for size in [i64::MIN, -1, 0, 1, MAX_SIZE] {
+            let hello = sized(size);
+            assert_eq!(hello.check(), Ok(()));
+            assert!(
+                hello
+                    .max_message_size()
+                    .is_none_or(|size| size <= DEFAULT_MAX_MESSAGE_SIZE)
+            );
+            assert!(hello.max_document_size() <= DEFAULT_MAX_MESSAGE_SIZE);
+            assert!((1..=MAX_BATCH).contains(&hello.max_batch_size()));
+        }
+        let error = sized(i64::MAX).check().unwrap_err();
+        assert!(
+            error.starts_with("maxMessageSizeBytes is 9223372036854775807"),
+            "{error}"
+        );
+        let listed = |count: usize| HelloReply {
+            hosts: (0..count).map(|host| format!("h{host}")).collect(),
+            arbiters: vec!["a".to_owned()],
+            ..HelloReply::default()
+        };
+        assert_eq!(listed(MAX_MEMBERS - 1).check(), Ok(()));
+        assert!(listed(MAX_MEMBERS).check().unwrap_err().contains("201 members"));
+        let named = HelloReply {
+            set_name: Some("x".repeat(MAX_NAME + 1)),
+            ..HelloReply::default()
+        };
+        assert!(named.check().unwrap_err().starts_with("setName"));
     }
 }

@@ -172,14 +172,18 @@ impl ServerDescription {
     }
 
     /// The description of a server after a successful check. Names of members that are not valid
-    /// addresses are omitted.
+    /// TCP addresses are omitted.
     pub fn from_hello(
         address: ServerAddress,
         hello: HelloReply,
         round_trip_time: Duration,
         now: Instant,
     ) -> Self {
-        let parse = |name: &String| ServerAddress::parse(name).ok();
+        // A member of a deployment has no Unix domain socket for its clients.
+        let parse = |name: &String| {
+            let address = ServerAddress::parse(name).ok()?;
+            matches!(address, ServerAddress::Tcp { .. }).then_some(address)
+        };
         let list = |names: &[String]| names.iter().filter_map(parse).collect();
         Self {
             kind: ServerType::of(&hello),

@@ -131,7 +131,11 @@ pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
             Err(_) => error,
         });
     }
-    Ok(from_slice(body)?)
+    let hello: HelloReply = from_slice(body)?;
+    hello
+        .check()
+        .map_err(|figure| Error::invalid_reply(format!("the reply to hello is not plausible: {figure}")))?;
+    Ok(hello)
 }
 
 #[cfg(test)]

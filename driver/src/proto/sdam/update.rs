@@ -11,7 +11,7 @@ use crate::{
     ServerAddress,
     bson::ObjectId,
     proto::{
-        description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
+        description::{MAX_MEMBERS, ServerDescription, ServerType, TopologyDescription, TopologyType},
         handshake::{MAX_WIRE_VERSION, MIN_WIRE_VERSION},
     },
 };
@@ -125,6 +125,10 @@ impl Update<'_> {
             self.remove(&server.address);
             return;
         }
+        if let Some(why) = self.exceeds_max_members(server) {
+            self.replace(stale(server, why));
+            return;
+        }
         self.add_members(server);
         self.mark_possible_primary(server);
         if self.has_other_address_in_config(server) {
@@ -160,11 +164,11 @@ impl Update<'_> {
             return;
         }
         self.mark_other_primaries_stale(&server.address);
-        self.add_members(server);
         let members: BTreeSet<&ServerAddress> = server.members().collect();
         self.topology
             .servers
             .retain(|address, _| members.contains(address));
+        self.add_members(server);
         self.check_if_has_primary();
     }
 
@@ -209,6 +213,22 @@ impl Update<'_> {
                 self.check_now.push(other.address.clone());
             }
         }
+    }
+
+    /// The reason not to add the members that the server lists, if there would be too many: servers that each list
+    /// others must not grow the topology without a limit.
+    fn exceeds_max_members(&self, server: &ServerDescription) -> Option<String> {
+        let known = &self.topology.servers;
+        let new = server
+            .members()
+            .filter(|address| !known.contains_key(*address))
+            .count();
+        (new > 0 && known.len() + new > MAX_MEMBERS).then(|| {
+            format!(
+                "lists {new} members beside {} others, and {MAX_MEMBERS} are permitted",
+                known.len()
+            )
+        })
     }
 
     /// Adds the members that the server lists and the topology does not have, as Unknown.

@@ -1,7 +1,7 @@
 //! Invalid connection strings and options.
 
 use marula_driver::{
-    Client, ErrorKind,
+    Client, ErrorKind, ServerAddress,
     bson::doc,
     options::{AuthMechanism, ClientOptions},
 };
@@ -18,6 +18,16 @@ async fn errors_of_malformed_connection_strings_name_the_invalid_part() {
         ("mongodb://h/?maxPoolSize", "maxPoolSize"),
         ("mongodb://h/?tls=true&ssl=false", "tls"),
         ("mongodb://a,b/?directConnection=true", "directConnection"),
+        ("mongodb://a\n,b", r"'\n'"),
+        ("mongodb://a%0A,b", r"'\n'"),
+        ("mongodb://a%20b", "' '"),
+        ("mongodb://[fe80::1%25e th0]", "' '"),
+        ("mongodb://a/d%0A", r"'\n'"),
+        ("mongodb://a/?replicaSet=rs%0D%0A", "replicaSet"),
+        ("mongodb://a/?authSource=%00", "authSource"),
+        ("mongodb://a/?w=x%09", "w"),
+        ("mongodb://a/?tlsCAFile=ca.pem%0A", "tlsCAFile"),
+        ("mongodb://a/?x%0Ay=1", r"x\ny"),
     ] {
         let error = Client::connect(uri).await.expect_err(uri);
         assert!(
@@ -28,6 +38,73 @@ async fn errors_of_malformed_connection_strings_name_the_invalid_part() {
             error.to_string().contains(part),
             "{uri}: {error} does not name {part}"
         );
+    }
+}
+
+/// Files with secrets mostly end with a line break. A password can contain any character.
+#[tokio::test]
+async fn blanks_around_a_connection_string_are_ignored_with_a_warning() {
+    let options = ClientOptions::parse(" mongodb://u:p%0Aq@a/?replicaSet=rs \r\n").expect("valid options");
+    assert_eq!(options.hosts[0].to_string(), "a:27017");
+    assert_eq!(options.replica_set.as_deref(), Some("rs"));
+    let [warning] = options.warnings() else {
+        panic!("{:?}", options.warnings());
+    };
+    assert!(warning.contains("blanks or line breaks"), "{warning}");
+}
+
+#[tokio::test]
+async fn names_with_control_characters_are_rejected_in_options_too() {
+    let valid = || ClientOptions::parse("mongodb://a").expect("valid options");
+    let with = |change: fn(&mut ClientOptions)| {
+        let mut options = valid();
+        change(&mut options);
+        Client::with_options(options)
+            .expect_err("a control character")
+            .to_string()
+    };
+    let host = with(|options| options.hosts = vec![ServerAddress::tcp("a\n", 1)]);
+    assert!(host.contains(r#""a\n""#), "{host}");
+    let set = with(|options| options.replica_set = Some("rs\n".to_owned()));
+    assert!(set.contains("replicaSet"), "{set}");
+}
+
+/// The specification demands a warning when the string is parsed, and a client would connect without authentication.
+#[tokio::test]
+async fn a_client_with_an_unknown_mechanism_is_not_created() {
+    for uri in [
+        "mongodb://a/?authMechanism=SCRAM-SHA-512",
+        "mongodb://user:hunter2@a/?authMechanism=SCRAM-SHA-512",
+    ] {
+        let options = ClientOptions::parse(uri).expect("a warning only");
+        assert!(options.warnings()[0].contains("authMechanism"));
+        let error = Client::with_options(options).expect_err("an unknown mechanism");
+        assert!(error.to_string().contains("authMechanism"), "{error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn secrets_without_encryption_are_warned_of() {
+    for (uri, warns) in [
+        ("mongodb://u:p@db.example/?authMechanism=PLAIN", true),
+        ("mongodb://u:p@db.example/?authMechanism=PLAIN&tls=false", true),
+        (
+            "mongodb://localhost,127.0.0.1,db.example/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s",
+            true,
+        ),
+        (
+            "mongodb://u:p@localhost,127.0.0.1:1,[::1]/?authMechanism=PLAIN",
+            false,
+        ),
+        ("mongodb://u:p@db.example/?authMechanism=SCRAM-SHA-256", false),
+    ] {
+        let client = Client::connect(uri).await.expect(uri);
+        let warned = client
+            .warnings()
+            .iter()
+            .any(|warning| warning.contains("NOT encrypted"));
+        assert_eq!(warned, warns, "{uri}: {:?}", client.warnings());
     }
 }
 

@@ -8,7 +8,7 @@ use marula_driver::{
     event::{EventListener, SdamEvent},
     options::{ClientOptions, ReadPreference, ReadPreferenceMode},
 };
-use marula_driver_tests::replica_set;
+use marula_driver_tests::{Answer, ScriptedServer, replica_set};
 use tokio::sync::watch;
 
 #[tokio::test]
@@ -193,4 +193,46 @@ async fn a_new_primary_is_used_after_the_primary_stops() {
         things.find_one(doc! { "_id": 2 }).await.unwrap(),
         Some(doc! { "_id": 2 })
     );
+}
+
+/// A server states the members before it is authenticated: too many would each get a pool, monitors and connections.
+#[tokio::test]
+async fn a_server_that_lists_thousands_of_members_is_refused_by_name() {
+    let hosts: Vec<String> = (0..3_000).map(|host| format!("h{host}.invalid:1")).collect();
+    let hello = doc! { "msg": "", "setName": "rs", "hosts": hosts, "logicalSessionTimeoutMinutes": 30 };
+    let server = ScriptedServer::start(hello, |_| Answer::Success).await;
+    let client = Client::connect(server.uri("replicaSet=rs&serverSelectionTimeoutMS=300"))
+        .await
+        .unwrap();
+    let error = client.list_database_names().await.expect_err("too many members");
+    assert!(format!("{error:#}").contains("3000 members"), "{error:#}");
+    let topology = client.topology_description();
+    assert_eq!(topology.servers().count(), 1, "{topology:?}");
+}
+
+/// Members that each list others must not grow the topology without a limit.
+#[tokio::test]
+async fn members_that_list_others_do_not_exceed_the_limit_together() {
+    let list =
+        |prefix: &str| -> Vec<String> { (0..150).map(|host| format!("{prefix}{host}.invalid:1")).collect() };
+    let hello = |prefix| {
+        doc! { "msg": "", "isWritablePrimary": false, "ismaster": false, "secondary": true, "setName": "rs", "hosts": list(prefix) }
+    };
+    let first = ScriptedServer::start(hello("a"), |_| Answer::Success).await;
+    let second = ScriptedServer::start(hello("b"), |_| Answer::Success).await;
+    let hosts = |server: &ScriptedServer| {
+        let uri = server.uri("");
+        uri.trim_start_matches("mongodb://")
+            .trim_end_matches(['/', '?'])
+            .to_owned()
+    };
+    let uri = format!(
+        "mongodb://{},{}/?replicaSet=rs&serverSelectionTimeoutMS=300",
+        hosts(&first),
+        hosts(&second)
+    );
+    let client = Client::connect(uri).await.unwrap();
+    let error = client.list_database_names().await.expect_err("no primary");
+    assert!(error.to_string().contains("200 are permitted"), "{error}");
+    assert!(client.topology_description().servers().count() <= 200);
 }
