@@ -3,6 +3,7 @@
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
+mod allowed_hosts;
 mod caught_stream;
 
 use std::{
@@ -14,10 +15,14 @@ use std::{
 use marula_mongocrypt::{Fed, KmsContext};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use self::caught_stream::{CaughtStream, PanicFlag};
+use self::{
+    allowed_hosts::AllowedHosts,
+    caught_stream::{CaughtStream, PanicFlag},
+};
 use super::{Dialer, DnsLookup, TlsConfig, connect::connect};
 use crate::{
     Error, Result,
+    bson::RawDocument,
     error::{EncryptionError, NetworkPhase},
     options::{
         TlsOptions,
@@ -41,6 +46,7 @@ pub(crate) struct KmsTransport {
     /// For the other providers. Created when it is needed: it reads the certificates of the system.
     default_tls: OnceLock<TlsConfig>,
     connect: Option<KmsConnect>,
+    allowed: AllowedHosts,
     dialer: Dialer,
     dns: Arc<dyn DnsLookup>,
 }
@@ -64,9 +70,19 @@ impl KmsTransport {
             tls,
             default_tls: OnceLock::new(),
             connect: settings.connect.clone(),
+            allowed: AllowedHosts::new(settings),
             dialer,
             dns,
         })
+    }
+
+    /// Permits the endpoints of a master key that the application has given.
+    pub(crate) fn permit(&self, provider: &str, master_key: &RawDocument) {
+        for field in ["endpoint", "keyVaultEndpoint"] {
+            if let Ok(endpoint) = master_key.get_str(field) {
+                self.allowed.permit(provider, endpoint);
+            }
+        }
     }
 
     /// Sends the request and reads the reply, in at most 10 s. After a transient error, libmongocrypt returns the request
@@ -75,9 +91,14 @@ impl KmsTransport {
     /// Dropping the future closes the socket.
     ///
     /// # Errors
-    /// The service replied with an error, could not be reached, or did not reply in time. `deadline` has passed.
+    /// The service replied with an error, could not be reached, did not reply in time, or is none that requests may be
+    /// sent to. `deadline` has passed.
     pub(crate) async fn exchange(&self, request: &mut KmsContext<'_>, deadline: Deadline) -> Result<()> {
         let endpoint = request.endpoint()?;
+        let provider = request.provider();
+        if !self.allowed.contain(&provider, &endpoint) {
+            return Err(EncryptionError::KmsHostNotAllowed { provider, endpoint }.into());
+        }
         let failure = match deadline.run(self.attempt(request, &endpoint, deadline)).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(Failure::Reply(error))) => return Err(error),

@@ -51,6 +51,14 @@ pub enum EncryptionError {
         /// Host and port of the service.
         endpoint: String,
     },
+    /// A key in the key vault names a host that requests to its provider may not be sent to. Nothing was sent. See
+    /// [`kms_allowed_hosts`](crate::options::ClientEncryptionOptions::kms_allowed_hosts).
+    KmsHostNotAllowed {
+        /// The name of the provider, e.g. `aws`.
+        provider: String,
+        /// Host and port of the key.
+        endpoint: String,
+    },
     /// The credentials of a provider that was configured without any could not be obtained from the environment.
     Credentials {
         /// The name of the provider, e.g. `aws`.
@@ -118,6 +126,7 @@ impl EncryptionError {
             | Self::NotEncrypted { .. }
             | Self::Kms { .. }
             | Self::KmsConnectPanicked { .. }
+            | Self::KmsHostNotAllowed { .. }
             | Self::Credentials { .. } => None,
         }
     }
@@ -156,6 +165,11 @@ impl fmt::Display for EncryptionError {
                 f,
                 "the callback of the application that opens connections to key management services (KmsConnect) panicked, for \
                  {endpoint} of the provider {provider:?}"
+            ),
+            Self::KmsHostNotAllowed { provider, endpoint } => write!(
+                f,
+                "a key in the key vault names {endpoint:?} as the service of the provider {provider:?}, which is none of its \
+                 hosts; if it is right, add the host with kms_allowed_hosts"
             ),
             Self::Credentials { provider, message } => {
                 write!(f, "no credentials for the provider {provider:?}: {message}")

@@ -14,6 +14,7 @@ pub(crate) mod deadline;
 pub(crate) mod driver_info;
 pub(crate) mod explain_verbosity;
 pub(crate) mod hint;
+pub(crate) mod host_pattern;
 pub(crate) mod in_flight;
 pub(crate) mod late_replies;
 pub(crate) mod lock;

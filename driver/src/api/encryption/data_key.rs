@@ -70,6 +70,9 @@ impl<'a> CreateDataKey<'a> {
     /// | `gcp` | `projectId`, `location`, `keyRing`, `keyName`, optional `keyVersion` and `endpoint` |
     /// | `kmip` | optional `keyId` (default: a new secret), `endpoint`, and `delegated`: whether the server decrypts |
     ///
+    /// An endpoint that is none of the default hosts is stored with the key. Other clients need
+    /// [`kms_allowed_hosts`](crate::options::ClientEncryptionOptions::kms_allowed_hosts) to use it.
+    ///
     /// Default: none.
     pub fn master_key(mut self, key: impl IntoDocument) -> Self {
         self.master_key = Some(self.deferred.document("master_key", key));
@@ -101,6 +104,7 @@ impl<'a> CreateDataKey<'a> {
         self.deferred.take_result()?;
         let engine = &self.encryption.engine;
         engine.check_provider(&self.provider, self.master_key.is_some())?;
+        engine.permit(&self.provider, self.master_key.as_deref());
         let timeout = engine.start_timeout(self.timeout)?;
         let context = engine.crypt().create_data_key(&DataKeyOptions {
             key_encryption_key: &key_encryption_key(&self.provider, self.master_key.as_deref())?,

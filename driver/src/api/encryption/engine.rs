@@ -12,7 +12,7 @@ use super::credentials::OnDemandCredentials;
 use crate::{
     Client, Collection, Error, ErrorKind, Result,
     api::Environment,
-    bson::RawDocumentBuf,
+    bson::{RawDocument, RawDocumentBuf},
     connection::{KmsTransport, MetadataServices},
     error::EncryptionError,
     options::encryption::EncryptionSettings,
@@ -89,6 +89,13 @@ impl Engine {
             credentials: OnDemandCredentials::new(settings, environment.clone(), services),
             providers: settings.providers.names(),
         })
+    }
+
+    /// Permits requests to the endpoints of a master key that the application has given.
+    pub(super) fn permit(&self, provider: &str, master_key: Option<&RawDocument>) {
+        if let Some(master_key) = master_key {
+            self.transport.permit(provider, master_key);
+        }
     }
 
     /// Checks that a provider can encrypt data keys. libmongocrypt does not name what is missing.

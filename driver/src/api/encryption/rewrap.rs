@@ -77,6 +77,7 @@ impl<'a> RewrapManyDataKey<'a> {
         let key = match (&self.provider, &self.master_key) {
             (Some(provider), key) => {
                 engine.check_provider(provider, key.is_some())?;
+                engine.permit(provider, key.as_deref());
                 Some(key_encryption_key(provider, key.as_deref())?)
             }
             (None, Some(_)) => {

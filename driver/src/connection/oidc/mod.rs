@@ -24,6 +24,7 @@ use crate::{
     proto::auth::{IdpInfo, Token, TokenRequest, TokenSource},
     types::{
         deadline::Deadline,
+        host_pattern,
         lock::{Inner, InnerGuard, Outer, OuterGuard},
         secret::Secret,
     },
@@ -124,7 +125,7 @@ impl OidcTokens {
     /// Whether tokens may be sent to the host (`ALLOWED_HOSTS`). Ports are ignored.
     pub(super) fn allows(&self, address: &ServerAddress) -> bool {
         match &self.cache.provider {
-            Provider::Human(_, hosts) => is_allowed(&address.host(), hosts),
+            Provider::Human(_, hosts) => host_pattern::matches(&address.host(), hosts),
             Provider::Machine(_) | Provider::Environment(_) => true,
         }
     }
@@ -298,24 +299,6 @@ impl fmt::Debug for OidcTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OidcTokens")
     }
-}
-
-/// Whether a host matches a pattern: its name, or `*.` and a domain that it is below.
-fn is_allowed(host: &str, patterns: &[String]) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    // Paths of sockets and addresses with a zone are below no domain, however they end.
-    let is_name = host
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    patterns.iter().any(|pattern| {
-        let pattern = pattern.to_ascii_lowercase();
-        match pattern.strip_prefix('*') {
-            Some(domain) if domain.starts_with('.') => {
-                is_name && host.len() > domain.len() && host.ends_with(domain)
-            }
-            _ => host == pattern,
-        }
-    })
 }
 
 #[cfg(test)]

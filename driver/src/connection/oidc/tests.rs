@@ -372,12 +372,12 @@ fn hosts_match_names_and_domains() {
         ("fe80::1%evil.mongodb.net", false),
         ("/tmp/x.mongodb.net", false),
     ] {
-        assert_eq!(is_allowed(host, &patterns), expected, "{host}");
+        assert_eq!(host_pattern::matches(host, &patterns), expected, "{host}");
     }
-    assert!(!is_allowed("localhost", &[]));
+    assert!(!host_pattern::matches("localhost", &[]));
     for host in ["localhost", "127.0.0.1", "::1", "cluster0.abcde.mongodb.net"] {
         assert!(
-            is_allowed(host, &DEFAULT_ALLOWED_HOSTS.map(str::to_owned)),
+            host_pattern::matches(host, &DEFAULT_ALLOWED_HOSTS.map(str::to_owned)),
             "{host}"
         );
     }

@@ -6,7 +6,7 @@ use marula_mongocrypt::Zeroizing;
 
 use crate::{
     Result,
-    bson::{DocumentWriter, EncodeError, IntoDocument, RawDocument, spec::BinarySubtype},
+    bson::{DocumentWriter, EncodeError, IntoDocument, RawDocument, find_element, spec::BinarySubtype},
 };
 
 /// The key management services, each with its credentials (`kmsProviders`).
@@ -107,6 +107,21 @@ impl KmsProviders {
         self.providers
             .iter()
             .any(|provider| provider.name == name && provider.document.len() == EMPTY)
+    }
+
+    /// The endpoints of this provider in its document.
+    pub(crate) fn endpoints(&self, name: &str) -> Vec<String> {
+        let of_provider = self.providers.iter().filter(|provider| provider.name == name);
+        of_provider
+            .flat_map(|provider| {
+                ["endpoint", "identityPlatformEndpoint"]
+                    .into_iter()
+                    .filter_map(|field| {
+                        let element = find_element(&provider.document, field).ok()??;
+                        element.value.str().ok().map(str::to_owned)
+                    })
+            })
+            .collect()
     }
 
     /// All providers as one document.

@@ -10,6 +10,8 @@ pub(crate) struct EncryptionSettings {
     pub(crate) providers: KmsProviders,
     /// By the name of the provider.
     pub(crate) tls: Vec<(String, TlsOptions)>,
+    /// By the name of the provider.
+    pub(crate) allowed_hosts: Vec<(String, Vec<String>)>,
     pub(crate) key_expiration: Option<Duration>,
     pub(crate) connect: Option<KmsConnect>,
     pub(crate) aws_credentials: Option<AwsCredentialProvider>,
@@ -22,6 +24,7 @@ impl EncryptionSettings {
             key_vault_namespace,
             providers,
             tls: Vec::new(),
+            allowed_hosts: Vec::new(),
             key_expiration: None,
             connect: None,
             aws_credentials: None,
@@ -33,6 +36,12 @@ impl EncryptionSettings {
     pub(crate) fn set_tls(&mut self, provider: String, options: TlsOptions) {
         self.tls.retain(|(name, _)| *name != provider);
         self.tls.push((provider, options));
+    }
+
+    /// Sets the hosts of a provider that requests may be sent to.
+    pub(crate) fn set_allowed_hosts(&mut self, provider: String, hosts: Vec<String>) {
+        self.allowed_hosts.retain(|(name, _)| *name != provider);
+        self.allowed_hosts.push((provider, hosts));
     }
 
     /// The collection with the keys.
@@ -102,6 +111,23 @@ macro_rules! settings_setters {
         /// TLS or checks are rejected. Default: the trusted authorities of the system, without a client certificate.
         pub fn kms_tls(mut self, provider: impl Into<String>, options: crate::options::TlsOptions) -> Self {
             self.settings.set_tls(provider.into(), options);
+            self
+        }
+
+        /// The hosts that requests to this provider may be sent to. Requests contain access tokens of the provider, or are
+        /// sent with the client certificate, and whoever can write to the key vault can change the host in a stored key. A
+        /// pattern that begins with `*.` stands for all hosts below that domain. Default: the hosts of the providers, e.g.
+        /// `*.amazonaws.com`, `*.vault.azure.net` and `*.googleapis.com`; none of `kmip`. The endpoints that the document of
+        /// the provider contains, and those of the master keys that this object was given, are permitted too.
+        ///
+        /// A key with another host fails with [`EncryptionError::KmsHostNotAllowed`](crate::EncryptionError::KmsHostNotAllowed).
+        pub fn kms_allowed_hosts(
+            mut self,
+            provider: impl Into<String>,
+            hosts: impl IntoIterator<Item = impl Into<String>>,
+        ) -> Self {
+            let hosts = hosts.into_iter().map(Into::into).collect();
+            self.settings.set_allowed_hosts(provider.into(), hosts);
             self
         }
 

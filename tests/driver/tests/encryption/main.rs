@@ -119,6 +119,7 @@ fn main() -> ExitCode {
             insecure_tls_options_are_rejected,
             a_silent_service_ends_with_the_time_limit,
             a_panic_of_the_application_is_an_error_that_names_the_provider,
+            requests_are_not_sent_to_a_host_that_only_the_key_vault_names,
         }
         tls_options::{
             client_side_encryption_prose_11_aws_has_tls_options,

@@ -13,6 +13,7 @@ use std::{
 
 use marula_driver::{
     EncryptionError, ErrorKind,
+    bson::{Document, doc},
     encryption::{ClientEncryptionOptions, EncryptionAlgorithm, KmsConnect},
     options::TlsOptions,
 };
@@ -291,4 +292,60 @@ pub(crate) async fn a_panic_of_the_application_is_an_error_that_names_the_provid
     let options = options.kms_connect(panicking(&setup, Place::Drop, &calls));
     create_with(&setup, options).await.expect("a key");
     assert_eq!(calls.load(Ordering::SeqCst), 1);
+}
+
+/// Whoever can write to the key vault must not get the access tokens of a provider.
+pub(crate) async fn requests_are_not_sent_to_a_host_that_only_the_key_vault_names() {
+    let setup = Setup::new().await;
+    for (provider, field) in [
+        ("aws", "endpoint"),
+        ("azure", "keyVaultEndpoint"),
+        ("gcp", "endpoint"),
+        ("kmip", "endpoint"),
+    ] {
+        let encryption = setup.encryption();
+        let key = master_key(provider).expect("a master key");
+        let id = encryption
+            .create_data_key(provider)
+            .master_key(key)
+            .await
+            .expect("a key");
+        let encrypted = encryption
+            .encrypt("a value", id, EncryptionAlgorithm::Deterministic)
+            .await;
+        encrypted.expect("encrypted");
+        let path = format!("masterKey.{field}");
+        let change = doc! { "$set": { path: "kms.us-east-1.amazonaws.com.evil.example:443" } };
+        let vault = setup
+            .client()
+            .database("encryption")
+            .collection::<Document>("keys");
+        vault
+            .update_one(doc! { "keyMaterial": { "$exists": true } }, &change)
+            .await
+            .expect("changed");
+        let requests = setup.kms.requests().len();
+        // The other object has no cached key.
+        let other = setup.encryption();
+        let error = other
+            .encrypt("a value", id, EncryptionAlgorithm::Deterministic)
+            .await;
+        let error = error.expect_err(provider);
+        let ErrorKind::Encryption(EncryptionError::KmsHostNotAllowed {
+            provider: named,
+            endpoint,
+        }) = error.kind()
+        else {
+            panic!("{provider}: {error:?}");
+        };
+        assert_eq!(named, provider);
+        assert!(endpoint.contains("evil.example"), "{endpoint}");
+        // At most an access token was obtained, from the host of the provider.
+        let sent = setup.kms.requests().split_off(requests);
+        assert!(
+            sent.iter().all(|request| request.operation.contains("token")),
+            "{sent:?}"
+        );
+        vault.delete_many(doc! {}).await.expect("deleted");
+    }
 }

@@ -311,13 +311,15 @@ fn a_refused_connection_changes_nothing_before_the_retry_of_an_operation() {
 /// retry of each command.
 #[test]
 fn the_pin_before_the_retry_depends_on_the_command_and_on_who_replied() {
+    /// The failure, and whether the transaction is pinned after it, by command.
+    type Row = (&'static str, fn() -> Error, [bool; 3]);
     let cleared = || {
         Error::new(ErrorKind::Pool(PoolError::Closed {
             address: ServerAddress::tcp("a", 1),
         }))
     };
     let too_late = || Error::timed_out("before the command was sent");
-    let rows: [(&str, fn() -> Error, [bool; 3]); 7] = [
+    let rows: [Row; 7] = [
         ("an overloaded server", overload, [true, true, true]),
         ("a refused connection", refused_connection, [true, false, false]),
         ("a network error", network, [true, false, false]),
