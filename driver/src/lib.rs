@@ -288,6 +288,9 @@ pub mod action {
 /// | topology | `marula_driver::topology` | debug |
 /// | serverSelection | `marula_driver::server_selection` | debug, info |
 ///
+/// As the specification demands, each operation that waits for a server logs one message at level info, with the whole
+/// topology: many in an outage. The filter `marula_driver::server_selection=warn` leaves them out.
+///
 /// With the feature `encryption`, the messages of libmongocrypt have the target `marula_driver::encryption`, at levels error,
 /// warn and info. Its trace messages, which contain commands before they are encrypted, are not logged.
 ///

@@ -32,6 +32,9 @@ use crate::{
 /// the connections. The task only runs while the runtime runs. A current-thread runtime runs it
 /// only within `block_on`, and a runtime that is shut down discards it. Call `shutdown` and await
 /// it to be sure that the sessions are ended, e.g. before the program exits.
+///
+/// After `fork`, a child process has none of the threads of the runtime and shares the sockets with its parent. It must
+/// neither use nor drop a client of the parent: it creates a runtime and a client of its own, or calls `exec`.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Arc<ClientInner>,

@@ -94,8 +94,8 @@ impl fmt::Display for PoolError {
                 }
                 let is_full = *max_pool_size > 0 && *connections >= *max_pool_size as usize;
                 f.write_str(match (is_full, *pending > 0) {
-                    (true, _) => "); raise maxPoolSize or waitQueueTimeoutMS",
-                    (false, false) => "); raise waitQueueTimeoutMS",
+                    (true, _) => "); raise maxPoolSize or the time limit (timeoutMS or waitQueueTimeoutMS)",
+                    (false, false) => "); raise the time limit (timeoutMS or waitQueueTimeoutMS)",
                     (false, true) => "); raise the time limit if opening a connection may take longer",
                 })
             }
@@ -114,7 +114,7 @@ impl fmt::Display for PoolError {
                 in_use.transactions,
                 in_use.other,
                 hint = match max_pool_size {
-                    0 => "raise waitQueueTimeoutMS",
+                    0 => "raise the time limit (timeoutMS or waitQueueTimeoutMS)",
                     _ => "close cursors that are not needed, or raise maxPoolSize",
                 }
             ),

@@ -9,12 +9,18 @@ use std::{
 
 use tokio::{
     task::coop::unconstrained,
-    time::{Instant, sleep_until},
+    time::{Instant, Sleep, sleep_until},
 };
 
 /// The point in time at which an operation must have ended, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(Option<Instant>);
+
+/// A timer that fires later than this was not watched meanwhile: the process was stopped, or the machine was suspended.
+const LATE: Duration = Duration::from_secs(1);
+
+/// What follows then, so that data which has arrived meanwhile is received: the runtime handles timers first.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// The deadline expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +66,7 @@ impl Deadline {
 
     /// Runs `future` until the deadline, then drops it. The future is polled at least once, also
     /// after the deadline. No timer is created without a deadline, or if the future is ready at its
-    /// first poll.
+    /// first poll. After a stop of the process, which ended later than the deadline, the future has 250 ms.
     pub async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
         let mut future = pin!(future);
         self.run_polled(|cx| future.as_mut().poll(cx)).await
@@ -73,7 +79,10 @@ impl Deadline {
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = Result<T, Elapsed>> {
         // Boxed, so that the futures without a deadline hold a pointer and not a timer.
-        let mut timer: Option<Pin<Box<_>>> = None;
+        let mut timer: Option<Pin<Box<Sleep>>> = None;
+        // The timer was pending, and was not reset: a deadline that had passed before is not extended.
+        let mut may_be_reset = false;
+        let mut was_reset = false;
         poll_fn(move |cx| {
             if let Poll::Ready(output) = poll(cx) {
                 return Poll::Ready(Ok(output));
@@ -83,8 +92,70 @@ impl Deadline {
             };
             // The timer must be polled even if the polled function used up tokio's cooperative
             // budget.
-            let timer = timer.get_or_insert_with(|| Box::pin(unconstrained(sleep_until(at))));
-            timer.as_mut().poll(cx).map(|()| Err(Elapsed))
+            let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+            if pin!(unconstrained(timer.as_mut())).poll(cx).is_pending() {
+                may_be_reset = !was_reset;
+                return Poll::Pending;
+            }
+            let now = Instant::now();
+            if !may_be_reset || now.saturating_duration_since(at) < LATE {
+                return Poll::Ready(Err(Elapsed));
+            }
+            (may_be_reset, was_reset) = (false, true);
+            timer.as_mut().reset(now + GRACE);
+            pin!(unconstrained(timer.as_mut()))
+                .poll(cx)
+                .map(|()| Err(Elapsed))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ready at the second poll after the deadline, as a socket whose data the runtime sees after it has handled timers.
+    async fn ready_in_the_next_turn(after: Duration) -> &'static str {
+        let begun = Instant::now();
+        let mut polls = 0;
+        poll_fn(move |cx| {
+            polls += u32::from(begun.elapsed() >= after);
+            cx.waker().wake_by_ref();
+            if polls > 1 {
+                Poll::Ready("read")
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_arrived_while_the_process_was_stopped_is_received() {
+        let limit = Duration::from_secs(1);
+        let work = tokio::spawn(Deadline::after(Some(limit)).run(ready_in_the_next_turn(limit)));
+        tokio::task::yield_now().await;
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(work.await.expect("no panic"), Ok("read"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_that_has_passed_long_ago_is_not_extended() {
+        let deadline = Deadline::after(Some(Duration::from_secs(1)));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let began = Instant::now();
+        assert_eq!(deadline.run(std::future::pending::<()>()).await, Err(Elapsed));
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_extended_deadline_expires() {
+        let work =
+            tokio::spawn(Deadline::after(Some(Duration::from_secs(1))).run(std::future::pending::<()>()));
+        tokio::task::yield_now().await;
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let resumed = Instant::now();
+        assert_eq!(work.await.expect("no panic"), Err(Elapsed));
+        assert_eq!(resumed.elapsed(), GRACE);
     }
 }

@@ -67,9 +67,10 @@ impl ClientEncryption {
     /// # Errors
     /// Those of [`find_one_and_update`](Collection::find_one_and_update).
     pub async fn remove_key_alt_name(&self, id: Uuid, name: impl AsRef<str>) -> Result<Option<Document>> {
-        let name = name.as_ref();
+        // A name that begins with `$` is no expression.
+        let name = doc! { "$literal": name.as_ref() };
         let update = doc! { "$set": { "keyAltNames": { "$cond": [
-            { "$eq": ["$keyAltNames", [name]] },
+            { "$eq": ["$keyAltNames", [name.clone()]] },
             "$$REMOVE",
             { "$filter": { "input": "$keyAltNames", "cond": { "$ne": ["$$this", name] } } },
         ] } } };

@@ -51,6 +51,8 @@ pub struct TopologyDescription {
     /// Number of servers in the seed list.
     pub(crate) seeds: usize,
     pub(crate) set_name: Option<String>,
+    /// The set name of the last server that was removed because it belongs to another replica set.
+    pub(crate) other_set_name: Option<String>,
     pub(crate) max_election_id: Option<ObjectId>,
     pub(crate) max_set_version: Option<i64>,
     pub(crate) servers: BTreeMap<ServerAddress, ServerDescription>,
@@ -184,9 +186,11 @@ impl fmt::Display for TopologyDescription {
         }
         f.write_str(" with ")?;
         if self.servers.is_empty() {
-            f.write_str(
-                "no servers, since none of those named belongs to it; check the hosts and replicaSet",
-            )?;
+            f.write_str("no servers, since none of those named belongs to it")?;
+            if let Some(found) = &self.other_set_name {
+                write!(f, " (a server belongs to the replica set {found:?})")?;
+            }
+            f.write_str("; check the hosts and replicaSet")?;
         }
         for (index, server) in self.servers.values().enumerate() {
             write!(f, "{}{server}", if index > 0 { ", " } else { "" })?;

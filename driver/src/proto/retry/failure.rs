@@ -10,11 +10,11 @@ use crate::{
     error::{CommandError, PoolError, RETRYABLE_WRITE_ERROR, code},
 };
 
-/// The command was not sent, and another attempt may succeed: the pool was cleared, or
-/// authentication failed with a retryable code.
+/// The command was not sent, and another attempt may succeed: the pool was cleared, or closed because the
+/// server has left the deployment, or authentication failed with a retryable code.
 fn is_before_command(error: &Error) -> bool {
     match error.kind() {
-        ErrorKind::Pool(PoolError::Cleared { .. }) => true,
+        ErrorKind::Pool(PoolError::Cleared { .. } | PoolError::Closed { .. }) => true,
         ErrorKind::Authentication(e) => e
             .refusal()
             .is_some_and(|refusal| code::is_retryable_write(refusal.code)),

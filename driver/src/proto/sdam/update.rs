@@ -122,7 +122,7 @@ impl Update<'_> {
         if self.topology.set_name.is_none() {
             self.topology.set_name = server.set_name().map(str::to_owned);
         } else if self.has_wrong_set_name(server) {
-            self.remove(&server.address);
+            self.remove_of_other_set(server);
             return;
         }
         if let Some(why) = self.exceeds_max_members(server) {
@@ -138,8 +138,13 @@ impl Update<'_> {
 
     /// updateRSWithPrimaryFromMember
     fn update_rs_with_primary_from_member(&mut self, server: &ServerDescription) {
-        if self.has_wrong_set_name(server) || self.has_other_address_in_config(server) {
-            self.remove(&server.address);
+        let is_of_other_set = self.has_wrong_set_name(server);
+        if is_of_other_set || self.has_other_address_in_config(server) {
+            if is_of_other_set {
+                self.remove_of_other_set(server);
+            } else {
+                self.remove(&server.address);
+            }
             self.check_if_has_primary();
             return;
         }
@@ -154,7 +159,7 @@ impl Update<'_> {
         if self.topology.set_name.is_none() {
             self.topology.set_name = server.set_name().map(str::to_owned);
         } else if self.has_wrong_set_name(server) {
-            self.remove(&server.address);
+            self.remove_of_other_set(server);
             self.check_if_has_primary();
             return;
         }
@@ -258,6 +263,12 @@ impl Update<'_> {
             Some(_) => TopologyType::ReplicaSetWithPrimary,
             None => TopologyType::ReplicaSetNoPrimary,
         };
+    }
+
+    /// Removes a server whose set name is wrong, and keeps the name for the text of errors.
+    fn remove_of_other_set(&mut self, server: &ServerDescription) {
+        self.remove(&server.address);
+        self.topology.other_set_name = server.set_name().map(str::to_owned);
     }
 
     fn has_wrong_set_name(&self, server: &ServerDescription) -> bool {

@@ -10,6 +10,8 @@ use super::{MessageTooLarge, compression::CodecError, header::OP_MSG};
 pub enum WireError {
     /// The message or a section ends before its last field.
     Truncated,
+    /// The reply is one of HTTP.
+    Http,
     /// `messageLength` in the header exceeds the limit or is negative.
     TooLong {
         /// `messageLength`, in bytes.
@@ -65,6 +67,9 @@ impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated => f.write_str("a reply ends before its last field"),
+            Self::Http => {
+                f.write_str("the server answers with HTTP; check that the port is that of a MongoDB server")
+            }
             Self::TooLong { length, limit } => {
                 write!(
                     f,

@@ -29,6 +29,9 @@ impl Header {
     /// Parses the header of a reply. Rejects lengths that no reply can have, before memory is
     /// allocated.
     pub fn parse(bytes: &[u8; HEADER_LENGTH], max_message_size: usize) -> Result<Self, WireError> {
+        if bytes.starts_with(b"HTTP/") {
+            return Err(WireError::Http);
+        }
         let [l0, l1, l2, l3, _, _, _, _, r0, r1, r2, r3, o0, o1, o2, o3] = *bytes;
         let length = i32::from_le_bytes([l0, l1, l2, l3]);
         let response_to = i32::from_le_bytes([r0, r1, r2, r3]);

@@ -91,6 +91,10 @@ async fn a_wrong_set_name_is_reported_by_server_selection() {
     .unwrap();
     let error = client.list_database_names().await.expect_err("no such set");
     assert!(error.to_string().contains("other"), "{error}");
+    assert!(
+        error.to_string().contains(r#"belongs to the replica set "rs0""#),
+        "{error}"
+    );
 }
 
 const WRITERS: usize = 8;

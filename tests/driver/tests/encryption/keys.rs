@@ -39,6 +39,15 @@ pub(crate) async fn keys_are_managed() {
     }
     let key = encryption.get_key(id).await.expect("a key").expect("a key");
     assert!(!key.contains_key("keyAltNames"), "{key}");
+    // Names that the server could evaluate as fields or variables.
+    for name in ["$keyAltNames", "$$ROOT", "$billing"] {
+        encryption.add_key_alt_name(id, name).await.expect("a key");
+    }
+    for (name, left) in [("$$ROOT", 2), ("$billing", 1), ("$keyAltNames", 0)] {
+        encryption.remove_key_alt_name(id, name).await.expect("a key");
+        let after = encryption.get_key(id).await.expect("a key");
+        assert_eq!(names(after).len(), left, "{name}");
+    }
     assert_eq!(
         encryption.add_key_alt_name(Uuid::new(), "x").await.expect("none"),
         None

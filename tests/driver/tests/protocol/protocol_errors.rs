@@ -80,9 +80,11 @@ async fn a_command_without_reply_fails_after_socket_timeout() {
 #[tokio::test]
 async fn server_selection_errors_name_the_failure_of_the_handshake() {
     let ssh = b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".to_vec();
+    let http = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec();
     for (fault, options, why) in [
         (Fault::CloseAtHandshake, "", "closed the connection"),
         (Fault::BytesAtHandshake(ssh), "", "wire protocol"),
+        (Fault::BytesAtHandshake(http), "", "answers with HTTP"),
         (
             Fault::SilenceAtHandshake,
             "connectTimeoutMS=100",

@@ -138,14 +138,22 @@ pub(super) fn verify(
     found
 }
 
+/// The age at which a response without `nextUpdate` is no longer accepted, in seconds: responses are mostly valid for a
+/// week. Without a limit, one that was recorded before a revocation would be valid for ever after.
+const MAX_AGE: u64 = 7 * 24 * 60 * 60;
+
 /// `thisUpdate` ⩽ now < `nextUpdate`.
 fn check_validity(answer: Answer, now: u64) -> Result<Answer, Invalid> {
     if now < answer.this_update {
         return Err(Invalid::NotYetValid(answer.this_update));
     }
-    match answer.next_update {
-        Some(next) if next <= now => Err(Invalid::Expired(next)),
-        _ => Ok(answer),
+    let end = answer
+        .next_update
+        .unwrap_or(answer.this_update.saturating_add(MAX_AGE));
+    if end <= now {
+        Err(Invalid::Expired(end))
+    } else {
+        Ok(answer)
     }
 }
 

@@ -68,6 +68,12 @@ async fn an_invalid_staple_is_rejected() {
             }),
             "was not issued for OCSP signing",
         ),
+        (
+            response(&authority, &identity, Status::Good, |r| {
+                (r.this_update, r.next_update) = (-8 * 24 * 3600, None);
+            }),
+            "has expired at",
+        ),
         (b"no DER".to_vec(), "is malformed"),
         (failure(3), "tryLater"),
         (failure(6), "unauthorized"),
