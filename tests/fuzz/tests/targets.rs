@@ -43,3 +43,18 @@ fn compressed() {
 fn dns() {
     run("dns");
 }
+
+#[test]
+fn hello() {
+    run("hello");
+}
+
+#[test]
+fn authentication() {
+    run("authentication");
+}
+
+#[test]
+fn socks5() {
+    run("socks5");
+}

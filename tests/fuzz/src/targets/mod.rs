@@ -7,14 +7,17 @@
 //! Each target checks that no input causes a panic, and that a parsed value can be written and
 //! parsed again without a change.
 
+mod authentication;
 mod bson;
 mod compressed;
 mod connection_string;
 mod dns;
 mod extended_json;
+mod hello;
 mod mutate;
 mod op_msg;
 mod random;
+mod socks5;
 
 pub use mutate::mutate;
 pub use random::Random;
@@ -31,13 +34,16 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 9] = [
     connection_string::TARGET,
     extended_json::TARGET,
     bson::TARGET,
     op_msg::TARGET,
     compressed::TARGET,
     dns::TARGET,
+    hello::TARGET,
+    authentication::TARGET,
+    socks5::TARGET,
 ];
 
 /// Runs a target with one input, for an external fuzzer.
