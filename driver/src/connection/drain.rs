@@ -171,6 +171,11 @@ impl Connection {
         self.late(NetworkPhase::Read)
     }
 
+    /// Whether the outstanding reply is that to a command of a transaction.
+    pub(crate) fn owes_reply_of_transaction(&self) -> bool {
+        self.owes_reply() && self.transactional_request == Some(self.last_request)
+    }
+
     /// Whether a reply is outstanding that can be awaited.
     pub(crate) fn owes_reply(&self) -> bool {
         self.state == State::Reading && self.condition() == Condition::OwesReply

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 use super::Executor;
 use crate::{
-    Error, Result, ServerAddress,
+    Error, Result,
     bson::RawDocument,
     operation::Properties,
     pool::{CheckingOut, PinnedConnection, PooledConnection},
@@ -47,14 +47,7 @@ pub(crate) struct ExplicitSession {
     /// Set while a transaction is in progress.
     held: Inner<Option<Held<OfTransaction>>>,
     /// The check-out of the abort, if it has begun before the abort.
-    reserved: Inner<Option<Reserved>>,
-}
-
-/// A check-out that has begun, and the server of its pool.
-#[derive(Debug)]
-struct Reserved {
-    address: ServerAddress,
-    checking_out: CheckingOut,
+    reserved: Inner<Option<CheckingOut>>,
 }
 
 impl ExplicitSession {
@@ -121,10 +114,11 @@ impl ExplicitSession {
         }
     }
 
-    /// The check-out that has begun for the abort, if it is one from the pool of this server.
+    /// The check-out that has begun for the abort, if it can be used with the server. A command that has its turn before
+    /// the abort takes it: otherwise that command would wait for a connection, and the abort for that command.
     pub(super) fn take_reserved(&self, server: &SelectedServer) -> Option<CheckingOut> {
         let reserved = self.reserved.lock().take()?;
-        (reserved.address == *server.address()).then_some(reserved.checking_out)
+        server.accept_check_out(reserved)
     }
 
     /// Ends the check-out for an abort that did not use it.
@@ -245,13 +239,7 @@ impl Executor {
             return;
         };
         if let Ok(checking_out) = server.begin_check_out() {
-            let reserved = Reserved {
-                address: server.address().clone(),
-                checking_out,
-            };
-            let mut place = session.reserved.lock();
-            let before = place.replace(reserved);
-            drop(place);
+            let before = session.reserved.lock().replace(checking_out);
             drop(before);
         }
     }

@@ -291,7 +291,11 @@ impl Executor {
                 Some(connection) => (*connection, PinnedBy::Cursor),
                 None => match state.take_pinned_connection() {
                     Some(connection) => (*connection, PinnedBy::Transaction),
-                    None => match server.try_check_out(now) {
+                    // The check-out of an abort may have begun before.
+                    None => match (state.transaction != Some(TransactionCommand::Abort))
+                        .then(|| server.try_check_out(now))
+                        .flatten()
+                    {
                         Some(mut connection) => {
                             let pinned_by = state.pin(&server, &mut connection);
                             (connection, pinned_by)
@@ -422,10 +426,7 @@ impl Executor {
             }
             Some(command) => command != TransactionCommand::Operation,
         };
-        let reserved = match (state.explicit, state.transaction) {
-            (Some(session), Some(TransactionCommand::Abort)) => session.take_reserved(server),
-            _ => None,
-        };
+        let reserved = state.explicit.and_then(|session| session.take_reserved(server));
         let checked_out = match reserved {
             Some(checking_out) => checking_out.wait(deadline).await,
             None => server.check_out(deadline).await,

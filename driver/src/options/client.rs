@@ -372,7 +372,6 @@ impl ClientOptions {
         let credential = self.credential.as_ref();
         for (name, text) in [
             ("replicaSet", self.replica_set.as_deref()),
-            ("appName", self.app_name.as_deref()),
             ("authSource", self.auth_source.as_deref()),
             (
                 "the source of the credential",

@@ -1,11 +1,12 @@
 //! Check-outs.
 
 use std::{
+    fmt,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::{Pool, PooledConnection};
 use crate::{
@@ -64,7 +65,6 @@ pub(super) fn has_perished(connection: &mut Box<Connection>) -> bool {
 }
 
 /// A check-out that has begun. If it is dropped, its connection goes to another request.
-#[derive(Debug)]
 pub enum CheckingOut {
     /// A connection was available.
     Done(PooledConnection),
@@ -73,6 +73,25 @@ pub enum CheckingOut {
 }
 
 impl CheckingOut {
+    /// The check-out, unless it is one of another pool or has failed, or its connection is stale or was closed by the
+    /// server meanwhile.
+    pub(crate) fn usable(self, pool: &Arc<Pool>) -> Option<Self> {
+        let mut connection = match self {
+            Self::Done(connection) => connection,
+            Self::Waiting(mut request) => match request.answer.try_recv() {
+                Err(TryRecvError::Empty) => {
+                    return Arc::ptr_eq(&request.pool, pool).then_some(Self::Waiting(request));
+                }
+                answer => {
+                    request.answered = true;
+                    answer.ok()?.ok()?
+                }
+            },
+        };
+        let is_usable = connection.is_of(pool) && !connection.is_stale() && !connection.has_perished();
+        is_usable.then_some(Self::Done(connection))
+    }
+
     /// As [`Pool::check_out`].
     pub async fn wait(self, deadline: Option<Deadline>) -> Result<PooledConnection> {
         match self {
@@ -82,8 +101,17 @@ impl CheckingOut {
     }
 }
 
+/// Without the pool, whose lock another lock may precede.
+impl fmt::Debug for CheckingOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done(_) => "Done",
+            Self::Waiting(_) => "Waiting",
+        })
+    }
+}
+
 /// A request in the WaitQueue, removed when dropped.
-#[derive(Debug)]
 pub struct Request {
     pool: Arc<Pool>,
     id: WaiterId,

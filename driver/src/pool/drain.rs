@@ -47,9 +47,9 @@ impl Pool {
         }
     }
 
-    fn drain_slow(self: &Arc<Self>, key: ConnectionKey) {
+    fn drain_slow(self: &Arc<Self>, key: ConnectionKey, is_replaceable: bool) {
         let mut state = self.lock_for_change();
-        state.machine.drain_slow(key, Instant::now());
+        state.machine.drain_slow(key, is_replaceable, Instant::now());
         self.perform(state);
     }
 
@@ -90,13 +90,15 @@ impl Drain {
             KilledCursors::Opened
         };
         let (pool, key) = (&self.pool, self.key);
+        // The next command of the transaction waits for the reply: an abort that overtakes it has no effect.
+        let is_replaceable = !connection.owes_reply_of_transaction();
         let given_up = Arc::clone(pool).drain_given_up(key);
         let draining = async {
             let mut drained = pin!(connection.drain_unused(killed));
             match Deadline::after(Some(PATIENCE)).run(drained.as_mut()).await {
                 Ok(drained) => drained,
                 Err(Elapsed) => {
-                    pool.drain_slow(key);
+                    pool.drain_slow(key, is_replaceable);
                     drained.await
                 }
             }

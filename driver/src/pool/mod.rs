@@ -260,11 +260,12 @@ impl Pool {
             }
             let more = state.machine.has_actions();
             drop(state);
-            if std::mem::take(&mut unflushed) {
-                self.flush_events();
-            }
+            // Before the events, whose listeners may be slow.
             for interruption in interrupted {
                 interruption.interrupt();
+            }
+            if std::mem::take(&mut unflushed) {
+                self.flush_events();
             }
             match action {
                 Some(action) => self.carry_out(action),

@@ -102,6 +102,23 @@ impl PooledConnection {
         }
     }
 
+    /// Whether the connection is one of this pool.
+    pub(super) fn is_of(&self, pool: &Arc<Pool>) -> bool {
+        Arc::ptr_eq(&self.pool, pool)
+    }
+
+    /// Whether the pool was cleared since the connection was created.
+    pub(super) fn is_stale(&self) -> bool {
+        self.key.generation < self.pool.generation(self.key.service_id)
+    }
+
+    /// Whether the server closed the connection.
+    pub(super) fn has_perished(&mut self) -> bool {
+        self.connection
+            .as_mut()
+            .is_none_or(|connection| connection.has_perished())
+    }
+
     /// Counts the connection as pinned to a cursor, which holds it.
     pub(crate) fn pin_to_cursor(&mut self) {
         self.pin(PinnedTo::Cursor);

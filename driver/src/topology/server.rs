@@ -166,6 +166,11 @@ impl SelectedServer {
         self.server.pool.check_out(deadline).await
     }
 
+    /// The check-out, if it is one from the pool of this server that has not failed, and whose connection is usable.
+    pub(crate) fn accept_check_out(&self, checking_out: CheckingOut) -> Option<CheckingOut> {
+        checking_out.usable(&self.server.pool)
+    }
+
     /// Begins a check-out without waiting.
     pub(crate) fn begin_check_out(&self) -> Result<CheckingOut> {
         self.server.pool.begin_check_out()

@@ -3,7 +3,7 @@
 use super::ClientEncryption;
 use crate::{
     Collection, Cursor, Result,
-    bson::{Document, Uuid, doc},
+    bson::{Bson, Document, Uuid, doc},
     types::write_result::DeleteResult,
 };
 
@@ -67,8 +67,11 @@ impl ClientEncryption {
     /// # Errors
     /// Those of [`find_one_and_update`](Collection::find_one_and_update).
     pub async fn remove_key_alt_name(&self, id: Uuid, name: impl AsRef<str>) -> Result<Option<Document>> {
-        // A name that begins with `$` is no expression.
-        let name = doc! { "$literal": name.as_ref() };
+        let name = match name.as_ref() {
+            // It would be read as a field or a variable.
+            name if name.starts_with('$') => Bson::from(doc! { "$literal": name }),
+            name => Bson::from(name),
+        };
         let update = doc! { "$set": { "keyAltNames": { "$cond": [
             { "$eq": ["$keyAltNames", [name.clone()]] },
             "$$REMOVE",

@@ -125,8 +125,10 @@ impl Attempts {
                 .transaction()
                 .and_then(|transaction| transaction.operation_error().cloned());
             let next = TransactionRun::after_commit(&error);
-            let has_time = self.allows(Duration::ZERO) && !error.is_too_late();
+            let pause = TransactionRun::pause_before_commit(&error);
+            let has_time = self.allows(pause) && !error.is_too_late();
             if next == AfterCommit::CommitAgain && has_time {
+                tokio::time::sleep(pause).await;
                 continue;
             }
             // A commit that no server can have run, e.g. because its reply could not arrive in time,

@@ -8,9 +8,23 @@ use crate::{
     types::{host_pattern, lock::Inner},
 };
 
-/// By the kind of provider: the name of a provider before a colon.
-const DEFAULTS: [(&str, &[&str]); 4] = [
-    ("aws", &["*.amazonaws.com", "*.amazonaws.com.cn", "*.api.aws"]),
+/// By the kind of provider: the name of a provider before a colon. `*` stands for one label, since other hosts below these
+/// domains are those of customers.
+const DEFAULTS: [(&str, &[&str]); 3] = [
+    (
+        "aws",
+        &[
+            "kms.*.amazonaws.com",
+            "kms-fips.*.amazonaws.com",
+            "*.kms.*.vpce.amazonaws.com",
+            "*.kms-fips.*.vpce.amazonaws.com",
+            "kms.*.amazonaws.com.cn",
+            "*.kms.*.vpce.amazonaws.com.cn",
+            "kms.*.api.aws",
+            "kms-fips.*.api.aws",
+            "kms.*.amazonaws.eu",
+        ],
+    ),
     (
         "azure",
         &[
@@ -18,21 +32,37 @@ const DEFAULTS: [(&str, &[&str]); 4] = [
             "*.vault.azure.cn",
             "*.vault.usgovcloudapi.net",
             "*.managedhsm.azure.net",
+            "*.managedhsm.azure.cn",
+            "*.managedhsm.usgovcloudapi.net",
             "login.microsoftonline.com",
             "login.microsoftonline.us",
             "login.partner.microsoftonline.cn",
         ],
     ),
-    ("gcp", &["*.googleapis.com"]),
-    ("kmip", &[]),
+    (
+        "gcp",
+        &[
+            "cloudkms.googleapis.com",
+            "cloudkms.*.rep.googleapis.com",
+            "*.p.googleapis.com",
+            "oauth2.googleapis.com",
+        ],
+    ),
 ];
 
 /// The key vault can name any host, so that the hosts are those that the application or this list has.
 pub(super) struct AllowedHosts {
-    /// By the name of the provider.
-    patterns: Vec<(String, Vec<String>)>,
+    hosts: Vec<Hosts>,
     /// Provider and host of the master keys that the application has given. One that a key in the key vault has too.
     given: Inner<BTreeSet<(String, String)>>,
+}
+
+/// The hosts of one provider.
+struct Hosts {
+    provider: String,
+    defaults: &'static [&'static str],
+    /// Those of the application.
+    patterns: Vec<String>,
 }
 
 impl AllowedHosts {
@@ -43,20 +73,24 @@ impl AllowedHosts {
                 .allowed_hosts
                 .iter()
                 .find(|(provider, _)| provider == name);
-            let mut patterns = match configured {
-                Some((_, hosts)) => hosts.clone(),
+            let defaults = match configured {
+                Some(_) => &[],
                 None => DEFAULTS
                     .iter()
-                    .filter(|(provider, _)| *provider == kind)
-                    .flat_map(|(_, hosts)| hosts.iter().map(|host| (*host).to_owned()))
-                    .collect(),
+                    .find(|(provider, _)| *provider == kind)
+                    .map_or(&[][..], |(_, hosts)| hosts),
             };
             let own = settings.providers.endpoints(name);
-            patterns.extend(own.iter().map(|endpoint| host_of(endpoint).to_owned()));
-            (name.clone(), patterns)
+            let configured = configured.map_or(&[][..], |(_, hosts)| hosts);
+            let patterns = own.iter().chain(configured).map(|host| host_of(host).to_owned());
+            Hosts {
+                provider: name.clone(),
+                defaults,
+                patterns: patterns.collect(),
+            }
         };
         Self {
-            patterns: settings.providers.names().iter().map(of_provider).collect(),
+            hosts: settings.providers.names().iter().map(of_provider).collect(),
             given: Inner::default(),
         }
     }
@@ -70,19 +104,39 @@ impl AllowedHosts {
     /// Whether a request may be sent to the endpoint.
     pub(super) fn contain(&self, provider: &str, endpoint: &str) -> bool {
         let host = host_of(endpoint);
-        let patterns = self.patterns.iter().find(|(name, _)| name == provider);
-        patterns.is_some_and(|(_, patterns)| host_pattern::matches(host, patterns))
-            || self
-                .given
-                .lock()
-                .contains(&(provider.to_owned(), host.to_ascii_lowercase()))
+        let hosts = self.hosts.iter().find(|hosts| hosts.provider == provider);
+        hosts.is_some_and(|hosts| {
+            hosts.defaults.iter().any(|pattern| has_labels(host, pattern))
+                || host_pattern::matches(host, &hosts.patterns)
+        }) || self
+            .given
+            .lock()
+            .contains(&(provider.to_owned(), host.to_ascii_lowercase()))
     }
+}
+
+/// Whether the host has the labels of the pattern.
+fn has_labels(host: &str, pattern: &str) -> bool {
+    let mut labels = host.split('.');
+    let is_one = |label: &str| {
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    pattern.split('.').all(|expected| {
+        labels.next().is_some_and(|label| match expected {
+            "*" => is_one(label),
+            _ => label.eq_ignore_ascii_case(expected),
+        })
+    }) && labels.next().is_none()
 }
 
 /// The host of `host:port`, or of a host without a port.
 fn host_of(endpoint: &str) -> &str {
     let without_scheme = endpoint.strip_prefix("https://").unwrap_or(endpoint);
-    split(without_scheme).map_or(without_scheme, |(host, _)| host)
+    let host = split(without_scheme).map_or(without_scheme, |(host, _)| host);
+    host.strip_suffix('.').unwrap_or(host)
 }
 
 #[cfg(test)]
@@ -106,6 +160,12 @@ mod tests {
             ("aws", "KMS.US-EAST-1.AMAZONAWS.COM:443", true),
             ("aws", "kms.us-east-1.amazonaws.com.evil.example:443", false),
             ("aws", "evil.example:443", false),
+            ("aws", "id.execute-api.us-east-1.amazonaws.com:443", false),
+            ("aws", "kms.a.b.amazonaws.com:443", false),
+            ("aws", "kms..amazonaws.com:443", false),
+            ("aws", "kms.us-east-1.amazonaws.com.:443", true),
+            ("aws", "vpce-1.kms.us-east-1.vpce.amazonaws.com:443", true),
+            ("aws", "kms-fips.us-gov-west-1.amazonaws.com:443", true),
             ("aws", "evilamazonaws.com:443", false),
             ("aws", "a@amazonaws.com.evil.example:443", false),
             ("aws", "key.vault.azure.net:443", false),
@@ -126,10 +186,10 @@ mod tests {
         allowed.permit("kmip", "Other.example:5696");
         assert!(allowed.contain("kmip", "other.example:5696"));
         assert!(!allowed.contain("aws", "other.example:5696"));
-        settings.set_allowed_hosts("aws".to_owned(), vec!["kms.example".to_owned()]);
+        let own = ["kms.example:443", "*.internal.example."].map(str::to_owned);
+        settings.set_allowed_hosts("aws".to_owned(), own.to_vec());
         let own = AllowedHosts::new(&settings);
-        assert!(
-            own.contain("aws", "kms.example:443") && !own.contain("aws", "kms.us-east-1.amazonaws.com:443")
-        );
+        assert!(own.contain("aws", "kms.example:443") && own.contain("aws", "a.internal.example:443"));
+        assert!(!own.contain("aws", "kms.us-east-1.amazonaws.com:443"));
     }
 }

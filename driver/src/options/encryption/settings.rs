@@ -116,9 +116,10 @@ macro_rules! settings_setters {
 
         /// The hosts that requests to this provider may be sent to. Requests contain access tokens of the provider, or are
         /// sent with the client certificate, and whoever can write to the key vault can change the host in a stored key. A
-        /// pattern that begins with `*.` stands for all hosts below that domain. Default: the hosts of the providers, e.g.
-        /// `*.amazonaws.com`, `*.vault.azure.net` and `*.googleapis.com`; none of `kmip`. The endpoints that the document of
-        /// the provider contains, and those of the master keys that this object was given, are permitted too.
+        /// pattern that begins with `*.` stands for all hosts below that domain. Default: the services of the providers, e.g.
+        /// `kms.<region>.amazonaws.com`, `<name>.vault.azure.net` and `cloudkms.googleapis.com`; none of `kmip`. The
+        /// endpoints that the document of the provider contains, and those of the master keys that this object was given,
+        /// are permitted too.
         ///
         /// A key with another host fails with [`EncryptionError::KmsHostNotAllowed`](crate::EncryptionError::KmsHostNotAllowed).
         pub fn kms_allowed_hosts(

@@ -11,6 +11,8 @@ pub(super) struct Draining {
     key: ConnectionKey,
     /// It is no longer expected to serve a waiting request.
     is_slow: bool,
+    /// Another connection may take its place in a full pool.
+    is_replaceable: bool,
 }
 
 impl<C, W, E: Clone> ConnectionPool<C, W, E> {
@@ -27,7 +29,11 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             self.close_connection(key, connection, reason, None);
             self.create_for_waiters(now);
         } else {
-            self.draining.push(Draining { key, is_slow: false });
+            self.draining.push(Draining {
+                key,
+                is_slow: false,
+                is_replaceable: false,
+            });
             self.actions.push_back(Action::Drain { key, connection });
         }
     }
@@ -40,11 +46,13 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
 
     /// The reply to a draining connection is not expected soon: waiting requests get other
     /// connections, in a full pool in place of this one. Without this, a request would wait for the
-    /// reply to a slow command that another operation has given up.
-    pub fn drain_slow(&mut self, key: ConnectionKey, now: Instant) {
+    /// reply to a slow command that another operation has given up. Not `is_replaceable`: something else waits for the
+    /// reply.
+    pub fn drain_slow(&mut self, key: ConnectionKey, is_replaceable: bool, now: Instant) {
         let mut draining = self.draining.iter_mut();
         if let Some(draining) = draining.find(|draining| draining.key.id == key.id) {
             draining.is_slow = true;
+            draining.is_replaceable = is_replaceable;
             self.create_for_waiters(now);
         }
     }
@@ -80,7 +88,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// pool. Its task sees it in [`is_draining`](Self::is_draining), or in the result of
     /// [`drained`](Self::drained). Returns `false` if there is none.
     pub(super) fn give_up_slow(&mut self) -> bool {
-        let Some(index) = self.draining.iter().position(|draining| draining.is_slow) else {
+        let Some(index) = self.draining.iter().position(|draining| draining.is_replaceable) else {
             return false;
         };
         let Draining { key, .. } = self.draining.remove(index);

@@ -119,15 +119,16 @@ impl Update<'_> {
 
     /// updateRSWithoutPrimary
     fn update_rs_without_primary(&mut self, server: &ServerDescription) {
-        if self.topology.set_name.is_none() {
-            self.topology.set_name = server.set_name().map(str::to_owned);
-        } else if self.has_wrong_set_name(server) {
+        if self.has_wrong_set_name(server) {
             self.remove_of_other_set(server);
             return;
         }
         if let Some(why) = self.exceeds_max_members(server) {
             self.replace(stale(server, why));
             return;
+        }
+        if self.topology.set_name.is_none() {
+            self.topology.set_name = server.set_name().map(str::to_owned);
         }
         self.add_members(server);
         self.mark_possible_primary(server);

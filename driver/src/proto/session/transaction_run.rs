@@ -50,6 +50,15 @@ impl TransactionRun {
         self.attempts = self.attempts.saturating_add(1);
     }
 
+    /// The pause before the commit is repeated after this error. The specification has none. After an authentication error
+    /// the next connection waits for a check of the server, but not behind a load balancer.
+    pub fn pause_before_commit(error: &Error) -> Duration {
+        match error.kind() {
+            ErrorKind::Authentication(_) => MAX_BACKOFF,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// What follows a commit that failed with this error.
     pub fn after_commit(error: &Error) -> AfterCommit {
         let has_expired = error.code() == Some(code::MAX_TIME_MS_EXPIRED)
@@ -66,9 +75,7 @@ impl TransactionRun {
     }
 }
 
-/// Whether another commit, which follows without a pause, would meet the same error before anything is
-/// sent. An authentication error of a new connection is not one: it has cleared the pool, and the next
-/// connection waits for a check of the server.
+/// Whether another commit would meet the same error before anything is sent.
 fn is_permanent(error: &Error) -> bool {
     matches!(
         error.kind(),

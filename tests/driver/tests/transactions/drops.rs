@@ -244,3 +244,44 @@ async fn the_abort_of_a_dropped_transaction_precedes_later_operations_of_a_full_
         assert!(found.is_some(), "the transaction was aborted");
     }
 }
+
+/// A command that has its turn before the abort uses the check-out that has begun for the abort: it would wait for a
+/// connection, and the abort for it.
+#[tokio::test]
+async fn a_cursor_that_is_read_when_its_transaction_is_dropped_does_not_wait_for_the_abort() {
+    let bank = Bank::with(replica_set().await, |options| options.max_pool_size = 1);
+    let documents: Vec<_> = (0..20).map(|id| doc! { "_id": id }).collect();
+    bank.accounts.insert_many(&documents).await.unwrap();
+    for _ in 0..10 {
+        let mut tx = bank.client.start_transaction().await.unwrap();
+        let mut cursors = Vec::new();
+        for _ in 0..2 {
+            cursors.push(
+                bank.accounts
+                    .find(doc! {})
+                    .batch_size(2)
+                    .session(&mut tx)
+                    .await
+                    .unwrap(),
+            );
+        }
+        let readers: Vec<_> = cursors
+            .into_iter()
+            .map(|mut cursor| {
+                tokio::spawn(async move {
+                    // An error if the abort came first.
+                    while let Ok(true) = cursor.advance().await {}
+                })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        drop(tx);
+        let read = tokio::time::timeout(Duration::from_secs(60), futures_util::future::join_all(readers));
+        for reader in read.await.expect("no reader waits for the abort") {
+            reader.unwrap();
+        }
+        let found = bank.accounts.find_one(doc! {}).into_future();
+        let found = tokio::time::timeout(Duration::from_secs(60), found).await;
+        assert!(found.expect("the pool has a connection").unwrap().is_some());
+    }
+}

@@ -118,7 +118,7 @@ impl World {
     fn drain(&mut self) {
         if let Some(key) = Self::take(&mut self.random, &mut self.draining) {
             if self.random.percent(40) {
-                self.machine.drain_slow(key, self.now);
+                self.machine.drain_slow(key, true, self.now);
                 self.draining.push(key);
                 return;
             }

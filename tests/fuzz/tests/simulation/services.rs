@@ -116,7 +116,7 @@ impl World {
             }
             22 => {
                 if let Some(key) = self.draining.first() {
-                    self.machine.drain_slow(*key, self.now);
+                    self.machine.drain_slow(*key, true, self.now);
                 }
             }
             _ => self.machine.maintain(self.now, |_| false),

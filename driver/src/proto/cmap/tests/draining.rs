@@ -60,7 +60,7 @@ fn a_request_gets_a_new_connection_if_the_drain_is_slow_or_fails() {
         wait(&mut pool, 'a', now);
         assert_eq!(actions(&mut pool), []);
         if slow {
-            pool.drain_slow(key(1, 0), now);
+            pool.drain_slow(key(1, 0), true, now);
             assert_eq!(actions(&mut pool), [Action::Establish(key(2, 0))]);
             assert_eq!(pool.counts().draining, 1);
         } else {
@@ -107,7 +107,7 @@ fn in_a_full_pool_a_request_takes_the_place_of_the_slow_connection_that_drains_l
     for id in [2, 1] {
         pool.check_in_owing(key(id, 0), id, now);
         assert_eq!(actions(&mut pool), [drain(id)]);
-        pool.drain_slow(key(id, 0), now);
+        pool.drain_slow(key(id, 0), true, now);
     }
     assert_eq!(actions(&mut pool), [], "no request waits");
     wait(&mut pool, 'a', now);

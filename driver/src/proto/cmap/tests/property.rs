@@ -139,7 +139,7 @@ impl World {
             Event::Slow(index) => {
                 if let Some(index) = index.checked_rem(self.draining.len()) {
                     self.draining[index].1 = true;
-                    self.machine.drain_slow(self.draining[index].0, self.now);
+                    self.machine.drain_slow(self.draining[index].0, true, self.now);
                 }
             }
             Event::Drained(index, in_time) => {
@@ -259,7 +259,7 @@ impl World {
     fn give_up_draining(&mut self) {
         for (key, _) in std::mem::take(&mut self.draining) {
             assert!(!self.machine.is_draining(key));
-            self.machine.drain_slow(key, self.now);
+            self.machine.drain_slow(key, true, self.now);
             assert_eq!(self.machine.drained(key, key, Ok(()), self.now), Some(key));
         }
     }
