@@ -37,7 +37,7 @@ use crate::collection::decode::value_at;
 use crate::collection::{Collection, lookup};
 use crate::error::{Error, Result, ValueError};
 use crate::expr::{Expr, Operand, lit};
-use crate::filter::Filter;
+use crate::filter::{Filter, not_in_lists};
 use crate::model::{Fields, Model};
 use crate::path::field::Field;
 use crate::path::marker::{HashedKey, IndexKey};
@@ -304,16 +304,19 @@ const KEYS: usize = 10_000;
 pub type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// The distinct keys, divided into queries. Null is left out.
-fn divided(keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>) -> Result<Vec<Vec<Bson>>> {
+fn divided(
+    field: &str,
+    keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>,
+) -> Result<Vec<Vec<Bson>>> {
     let mut seen = HashSet::new();
     let mut queries: Vec<Vec<Bson>> = Vec::new();
     for key in keys {
-        let key = match key.map_err(|e| Error::encode("_id", e))? {
+        let key = match key.map_err(|e| Error::encode(field, e))? {
             None | Some(Bson::Null) => continue,
             Some(key) => key,
         };
-        // `Bson` does not implement `Hash`.
-        let bytes = to_vec(&doc! { "": key.clone() }).map_err(|e| Error::encode("_id", e.into()))?;
+        // The bytes are equal only for keys of the same type.
+        let bytes = to_vec(&doc! { "": key.clone() }).map_err(|e| Error::encode(field, e.into()))?;
         if !seen.insert(bytes) {
             continue;
         }
@@ -322,7 +325,10 @@ fn divided(keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>) -> 
             _ => queries.push(vec![key]),
         }
     }
-    Ok(queries)
+    match queries.iter().find_map(|keys| not_in_lists(keys)) {
+        Some(reason) => Err(Error::filter(field, reason)),
+        None => Ok(queries),
+    }
 }
 
 impl<D: Model> Collection<D> {
@@ -349,7 +355,7 @@ impl<D: Model> Collection<D> {
     where
         D::Id: Eq + Hash + Clone,
     {
-        let queries = divided(&mut keys.into_iter().map(K::into_key));
+        let queries = divided("_id", &mut keys.into_iter().map(K::into_key));
         Box::pin(async move {
             let mut all = HashMap::new();
             for keys in queries? {
@@ -395,8 +401,12 @@ impl<D: Model> Collection<D> {
         let path = field(D::fields()).raw().clone();
         let field = path.dotted().to_owned();
         let checked = check_path(&path).map_err(|reason| Error::filter(field.replace('\0', ""), reason));
-        let queries =
-            checked.and_then(|()| divided(&mut values.into_iter().map(|value| value.into_value().map(Some))));
+        let queries = checked.and_then(|()| {
+            divided(
+                &field,
+                &mut values.into_iter().map(|value| value.into_value().map(Some)),
+            )
+        });
         Box::pin(async move {
             let mut all: HashMap<A::Value, Vec<D>> = HashMap::new();
             for values in queries? {
@@ -424,11 +434,11 @@ mod tests {
     #[test]
     fn keys_are_distinct_and_divided() {
         let keys = (0..25_000_i64).map(|n| Ok(Some(Bson::Int64(n % 20_001))));
-        let queries = divided(&mut keys.chain([Ok(None), Ok(Some(Bson::Null))])).unwrap();
+        let queries = divided("_id", &mut keys.chain([Ok(None), Ok(Some(Bson::Null))])).unwrap();
         assert_eq!(
             queries.iter().map(Vec::len).collect::<Vec<_>>(),
             [10_000, 10_000, 1]
         );
-        assert!(divided(&mut std::iter::empty()).unwrap().is_empty());
+        assert!(divided("_id", &mut std::iter::empty()).unwrap().is_empty());
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::models::*;
-use marula::bson::{Document as BsonDocument, Uuid, doc};
+use marula::bson::{Bson, Document as BsonDocument, Regex, Uuid, bson, doc};
 use marula::prelude::*;
-use marula::{Collection, Document, Ref};
+use marula::{Collection, Document, Error, Ref};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -41,6 +41,40 @@ async fn documents_are_loaded_by_their_ids() {
     let unknown = Uuid::from_bytes([9; 16]);
     let found = shop.customers.load([&unknown, &grace().id]).await.unwrap();
     assert!(found.contains_key(&grace().id) && !found.contains_key(&unknown));
+    shop.close().await;
+}
+
+/// The server would match a regular expression in `$in` as a pattern.
+#[tokio::test]
+async fn keys_that_are_patterns_are_refused() {
+    #[derive(Serialize, Deserialize, Document)]
+    #[document(collection = "anything")]
+    struct Anything {
+        _id: Bson,
+        key: Bson,
+    }
+    let shop = Shop::open().await;
+    let all: Collection<Anything> = shop.db.collection();
+    let regex = Bson::RegularExpression(Regex {
+        pattern: "^a".try_into().unwrap(),
+        options: "".try_into().unwrap(),
+    });
+    let stored = Anything {
+        _id: "abc".into(),
+        key: "abc".into(),
+    };
+    all.insert_one(&stored).await.unwrap();
+    for key in [regex, bson!({ "$gt": "" })] {
+        match all.load([key.clone()]).await {
+            Err(Error::InvalidFilter { path, .. }) => assert_eq!(path, "_id"),
+            other => panic!("{:?}", other.map(|found| found.len())),
+        }
+        match all.load_by(|a| a.key(), [key]).await {
+            Err(Error::InvalidFilter { path, .. }) => assert_eq!(path, "key"),
+            other => panic!("{:?}", other.map(|found| found.len())),
+        }
+    }
+    assert_eq!(all.load([bson!("abc")]).await.unwrap().len(), 1);
     shop.close().await;
 }
 

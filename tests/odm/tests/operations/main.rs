@@ -17,6 +17,7 @@ mod future_sizes;
 mod handles;
 mod hooks;
 mod ids;
+mod literal_values;
 mod migrations;
 mod negations;
 mod nested_arrays;
