@@ -67,7 +67,9 @@ impl fmt::Debug for Error {
 }
 
 /// The text of an error does not contain that of its source, so the chain can be printed without
-/// repetition. The exception is [`ErrorKind::Timeout`], as its specification demands.
+/// repetition. The text of [`ErrorKind::Timeout`] contains that of its
+/// [cause](crate::TimeoutError::cause), as its specification demands, so its source is that of
+/// the cause.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
@@ -79,7 +81,7 @@ impl std::error::Error for Error {
             ErrorKind::GridFs(e) => e.source(),
             ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
             ErrorKind::Encryption(e) => e.cause().map(|e| e as _),
-            ErrorKind::Timeout(timeout) => timeout.cause().map(|e| e as _),
+            ErrorKind::Timeout(timeout) => timeout.cause().and_then(std::error::Error::source),
             _ => None,
         }
     }
