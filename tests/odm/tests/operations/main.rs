@@ -4,6 +4,7 @@
 
 mod bulk;
 mod bulk_outcomes;
+mod call_options;
 mod cli;
 mod collection_kinds;
 mod collections;
