@@ -33,8 +33,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bson::{Bson, ObjectId, Uuid as BsonUuid, doc, to_vec};
+use crate::collection::action::{Session, forward_options};
 use crate::collection::decode::value_at;
-use crate::collection::{Collection, lookup};
+use crate::collection::{Collection, Find, lookup};
+use crate::driver::options::FindOptions;
 use crate::error::{Error, Result, ValueError};
 use crate::expr::{Expr, Operand, lit};
 use crate::filter::{Filter, not_in_lists};
@@ -299,10 +301,6 @@ where
 /// 1,000 bytes are below the limit of 16 MiB for a command.
 const KEYS: usize = 10_000;
 
-/// The future of [`Collection::load`] and [`Collection::load_by`]. It contains the keys as BSON,
-/// and its type does not depend on theirs.
-pub type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
-
 /// The distinct keys, divided into queries. Null is left out.
 fn divided(
     field: &str,
@@ -336,7 +334,8 @@ impl<D: Model> Collection<D> {
     /// not in the map.
     ///
     /// Equal keys are sent once, and `None` is not sent. Up to 10,000 distinct keys are one query;
-    /// more keys are several queries, one after the other. Without keys nothing is sent.
+    /// more keys are several queries, one after the other, each with the options of the action.
+    /// Without keys nothing is sent.
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
@@ -351,21 +350,16 @@ impl<D: Model> Collection<D> {
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
-    pub fn load<K: KeyOf<D>>(&self, keys: impl IntoIterator<Item = K>) -> Loading<'_, HashMap<D::Id, D>>
+    pub fn load<K: KeyOf<D>>(&self, keys: impl IntoIterator<Item = K>) -> Load<'_, D>
     where
         D::Id: Eq + Hash + Clone,
     {
-        let queries = divided("_id", &mut keys.into_iter().map(K::into_key));
-        Box::pin(async move {
-            let mut all = HashMap::new();
-            for keys in queries? {
-                let mut found = self.find(|_| in_keys("_id", keys)).stream().await?;
-                while let Some(document) = found.try_next().await? {
-                    all.insert(document.id().clone(), document);
-                }
-            }
-            Ok(all)
-        })
+        Load {
+            collection: self,
+            queries: divided("_id", &mut keys.into_iter().map(K::into_key)),
+            options: FindOptions::default(),
+            session: None,
+        }
     }
 
     /// The documents whose field has one of the values, by the value of the field: the other
@@ -393,7 +387,7 @@ impl<D: Model> Collection<D> {
         &self,
         field: impl FnOnce(Fields<D>) -> A,
         values: impl IntoIterator<Item = V>,
-    ) -> Loading<'_, HashMap<A::Value, Vec<D>>>
+    ) -> LoadBy<'_, D, A::Value>
     where
         A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send>,
         V: IntoValue<A::Value>,
@@ -401,25 +395,115 @@ impl<D: Model> Collection<D> {
         let path = field(D::fields()).raw().clone();
         let field = path.dotted().to_owned();
         let checked = check_path(&path).map_err(|reason| Error::filter(field.replace('\0', ""), reason));
-        let queries = checked.and_then(|()| {
-            divided(
-                &field,
-                &mut values.into_iter().map(|value| value.into_value().map(Some)),
-            )
-        });
+        let mut values = values.into_iter().map(|value| value.into_value().map(Some));
+        LoadBy {
+            collection: self,
+            queries: checked.and_then(|()| divided(&field, &mut values)),
+            field,
+            value: PhantomData,
+            options: FindOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Reads documents by their ids. Output: the documents by id. See [`Collection::load`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Load<'a, D> {
+    collection: &'a Collection<D>,
+    queries: Result<Vec<Vec<Bson>>>,
+    options: FindOptions,
+    session: Session<'a>,
+}
+
+/// Reads documents by the values of a field. Output: the documents by value. See
+/// [`Collection::load_by`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct LoadBy<'a, D, V> {
+    collection: &'a Collection<D>,
+    queries: Result<Vec<Vec<Bson>>>,
+    field: String,
+    value: PhantomData<fn() -> V>,
+    options: FindOptions,
+    session: Session<'a>,
+}
+
+/// The future of [`Load`] and [`LoadBy`].
+type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+impl<'a, D: Model> Load<'a, D> {
+    crate::driver::__query_options! { forward_options { options: FindOptions } }
+}
+
+impl<'a, D: Model, V> LoadBy<'a, D, V> {
+    crate::driver::__query_options! { forward_options { options: FindOptions } }
+}
+
+impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
+    type Output = Result<HashMap<D::Id, D>>;
+    type IntoFuture = Loading<'a, HashMap<D::Id, D>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            let mut all: HashMap<A::Value, Vec<D>> = HashMap::new();
-            for values in queries? {
-                let mut found = self.find(|_| in_keys(&field, values)).stream().await?;
+            let mut all = HashMap::new();
+            for keys in self.queries? {
+                let find = found_in(self.collection, "_id", keys, &self.options, &mut self.session);
+                let mut found = find.stream().await?;
+                while let Some(document) = found.try_next().await? {
+                    all.insert(document.id().clone(), document);
+                }
+            }
+            Ok(all)
+        })
+    }
+}
+
+impl<'a, D: Model, V> IntoFuture for LoadBy<'a, D, V>
+where
+    V: Field + Eq + Hash + DeserializeOwned + Send + 'a,
+{
+    type Output = Result<HashMap<V, Vec<D>>>;
+    type IntoFuture = Loading<'a, HashMap<V, Vec<D>>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut all: HashMap<V, Vec<D>> = HashMap::new();
+            for values in self.queries? {
+                let find = found_in(
+                    self.collection,
+                    &self.field,
+                    values,
+                    &self.options,
+                    &mut self.session,
+                );
+                let mut found = find.stream().await?;
                 while let Some((document, raw)) = found.try_next_with_raw().await? {
                     // A document without the field does not match the filter.
-                    let value = lookup(raw, &field).unwrap_or(Bson::Null);
-                    let value = value_at(self.namespace(), lookup(raw, "_id"), &field, &value)?;
+                    let value = lookup(raw, &self.field).unwrap_or(Bson::Null);
+                    let namespace = self.collection.namespace();
+                    let value = value_at(namespace, lookup(raw, "_id"), &self.field, &value)?;
                     all.entry(value).or_default().push(document);
                 }
             }
             Ok(all)
         })
+    }
+}
+
+/// The query of the documents whose field has one of the keys.
+fn found_in<'f, D: Model>(
+    collection: &'f Collection<D>,
+    field: &str,
+    keys: Vec<Bson>,
+    options: &FindOptions,
+    session: &'f mut Session<'_>,
+) -> Find<'f, D> {
+    let find = collection
+        .find(|_| in_keys(field, keys))
+        .with_options(options.clone());
+    match session.as_deref_mut() {
+        Some(session) => find.session(session),
+        None => find,
     }
 }
 

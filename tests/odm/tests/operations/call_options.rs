@@ -1,10 +1,10 @@
-//! The options of aggregations.
+//! The options and the session of aggregations and of loads by keys.
 
 use crate::common::{Env, Observed};
 use marula::bson::{Bson, doc};
 use marula::driver::options::{AggregateOptions, Collation, Hint, ReadConcern, WriteConcern};
 use marula::prelude::*;
-use marula::{Document, Ref};
+use marula::{Collection, Document, Ref};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -90,5 +90,54 @@ async fn each_option_of_an_aggregation_is_sent() {
     let sent = observed.take("aggregate").remove(0);
     assert_eq!(sent.get("comment"), Some(&"all".into()));
     assert!(!sent.contains_key("allowDiskUse"), "{sent}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn relations_are_loaded_within_a_transaction() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    if env.is_before(4, 4).await {
+        return env.stop().await;
+    }
+    let observed = Observed::of(&env);
+    let customers: Collection<Customer> = env.db.collection();
+    let orders: Collection<Order> = env.db.collection();
+    let mut tx = env.client().start_transaction().await.unwrap();
+    customers
+        .insert_one(&Customer { _id: 1 })
+        .session(&mut tx)
+        .await
+        .unwrap();
+    orders.insert_one(&order(2, 1)).session(&mut tx).await.unwrap();
+    assert!(customers.load([1_i64]).await.unwrap().is_empty());
+    let by_customer = || orders.load_by(|o| o.customer(), [1_i64]);
+    assert!(by_customer().await.unwrap().is_empty());
+    let found = customers.load([1_i64]).session(&mut tx).await.unwrap();
+    assert_eq!(found[&1], Customer { _id: 1 });
+    let found = by_customer().session(&mut tx).await.unwrap();
+    assert_eq!(found[&Ref::new(1)], [order(2, 1)]);
+    tx.commit().await.unwrap();
+    // Each query of many keys is in the session.
+    let customers: Collection<Customer> = observed.db.collection();
+    let client = observed.db.driver().client();
+    let mut session = client.start_session().await.unwrap();
+    let found = customers
+        .load(0..10_001_i64)
+        .session(&mut session)
+        .comment("many")
+        .await;
+    assert_eq!(found.unwrap().len(), 1);
+    let sent = observed.take("find");
+    assert_eq!(sent.len(), 2);
+    assert!(
+        sent[0].contains_key("lsid") && sent[0].get("lsid") == sent[1].get("lsid"),
+        "{sent:?}"
+    );
+    assert!(
+        sent.iter()
+            .all(|find| find.get("comment") == Some(&"many".into()))
+    );
     env.stop().await;
 }
