@@ -38,7 +38,7 @@ use crate::collection::decode::value_at;
 use crate::collection::{Collection, Find, lookup};
 use crate::driver::options::FindOptions;
 use crate::error::{Error, Result, ValueError};
-use crate::expr::{Expr, Operand, lit};
+use crate::expr::{Expr, Fits, Operand, lit};
 use crate::filter::{Filter, not_in_lists};
 use crate::model::{Fields, Model};
 use crate::path::field::Field;
@@ -238,8 +238,50 @@ pub trait KeyOf<D: Model> {
 pub trait IdOf<K> {}
 impl<K> IdOf<K> for K {}
 
+/// Types of ids that are stored as a `K`: the same type, or an `Option` of it.
+#[diagnostic::on_unimplemented(
+    message = "the ids of this model are of type `{Self}`, which is not stored as a `{K}`",
+    label = "expected a `{Self}`"
+)]
+pub trait StoredAs<K> {}
+impl<K> StoredAs<K> for K {}
+impl<K> StoredAs<K> for Option<K> {}
+
+/// References are compared with ids of the type: in lookups and in expressions.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __compared_with_references {
+    ($t:ty) => {
+        $crate::__compared_with_references! { @joins $t: $t }
+        impl<D: $crate::Model<Id: $crate::relation::IdOf<$t>>> $crate::expr::Fits<$t> for $crate::Ref<D> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>> $crate::expr::Fits<$crate::Ref<D>> for $t {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::expr::Fits<::core::option::Option<$crate::Ref<D>>> for $t {}
+    };
+    (@joins $t:ty: $field:ty) => {
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$field> for $crate::Ref<D> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$field> for ::core::option::Option<$crate::Ref<D>> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$field> for ::std::vec::Vec<$crate::Ref<D>> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$crate::Ref<D>> for $field {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<::core::option::Option<$crate::Ref<D>>> for $field {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<::std::vec::Vec<$crate::Ref<D>>> for $field {}
+    };
+}
+
 macro_rules! ids {
     ($($t:ty)*) => { $(
+        __compared_with_references! { $t }
+        __compared_with_references! { @joins $t: Option<$t> }
+        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<$t>> for Ref<D> {}
+        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<$t>> for Option<Ref<D>> {}
+        impl<D: Model<Id: IdOf<Option<$t>>>> Fits<Ref<D>> for Option<$t> {}
+        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<Ref<D>>> for Option<$t> {}
         impl<D: Model<Id: IdOf<$t>>> IntoValue<Ref<D>> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 IntoValue::<$t>::into_value(self)
