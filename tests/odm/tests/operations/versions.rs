@@ -465,6 +465,49 @@ async fn an_upsert_that_only_inserts_changes_no_stored_document() {
 }
 
 #[tokio::test]
+async fn an_empty_update_changes_nothing_if_it_is_allowed() {
+    let env = Env::start().await;
+    let pages = env.db.collection::<Page>();
+    let old = DateTime::from_millis(1);
+    let raw = pages.driver().clone_with_type::<BsonDocument>();
+    let before = doc! { "_id": 1_i64, "title": "old", "v": 3_i64, "created": old, "updated": old };
+    raw.insert_one(&before).await.unwrap();
+    let patch = |p: Fields<Page>| (None::<&str>.map(|title| p.title().set(title)),);
+    let by_id = |id: i64| move |p: Fields<Page>| p._id().eq(id);
+    let one = |id: i64| pages.update_one(by_id(id), patch).allow_empty();
+    assert_eq!(one(1).required().await.unwrap().matched_count, 1);
+    assert!(matches!(one(2).required().await, Err(Error::NotFound { .. })));
+    let many = pages.update_many(by_id(1), patch).allow_empty().await.unwrap();
+    assert_eq!((many.matched_count, many.modified_count), (1, 0));
+    let changed = || pages.find_one_and_update(by_id(1), patch);
+    let found = changed().allow_empty().returning_new().required().await.unwrap();
+    assert_eq!((found.v, found.updated), (3, old));
+    let missing = pages.find_one_and_update(by_id(2), patch).allow_empty();
+    assert!(missing.await.unwrap().is_none());
+    assert_eq!(
+        raw.find_one(doc! { "_id": 1_i64 }).await.unwrap().unwrap(),
+        before
+    );
+    // An update that changes something is made.
+    let set = pages.update_one(by_id(1), |p| p.title().set("new")).allow_empty();
+    assert_eq!(set.await.unwrap().modified_count, 1);
+    // Upserts, and calls that do not allow it.
+    let refused = [
+        one(1).upsert(true).await.map(drop),
+        changed().allow_empty().upsert(true).await.map(drop),
+        changed().await.map(drop),
+        pages.update_many(by_id(1), patch).await.map(drop),
+    ];
+    for refused in refused {
+        match refused {
+            Err(Error::InvalidUpdate { reason, .. }) => assert!(reason.contains("allow_empty"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
 async fn documents_without_a_version_are_replaced_once() {
     let env = Env::start().await;
     #[derive(Clone, Debug, Serialize, Deserialize, Document)]
