@@ -104,7 +104,7 @@ fn on_insert<D: Model>(
     let raw = if has_id && initial.lacks_id() {
         for_insert_without_id(initial)?
     } else {
-        for_insert(collection, initial)?
+        for_insert(collection, initial)?.0
     };
     let mut fields: Document = from_raw(&raw).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
     if has_id {
