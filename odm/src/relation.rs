@@ -241,7 +241,7 @@ impl<K> IdOf<K> for K {}
 /// Types of ids that are stored as a `K`: the same type, or an `Option` of it.
 #[diagnostic::on_unimplemented(
     message = "the ids of this model are of type `{Self}`, which is not stored as a `{K}`",
-    label = "expected a `{Self}`"
+    label = "a reference is compared with ids of type `{Self}`"
 )]
 pub trait StoredAs<K> {}
 impl<K> StoredAs<K> for K {}
