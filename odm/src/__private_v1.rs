@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 pub use serde;
 
+pub use crate::__compared_with_references as compared_with_references;
 pub use crate::aggregate::{
     Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
     read_flattened, shape_expr,

@@ -33,11 +33,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bson::{Bson, ObjectId, Uuid as BsonUuid, doc, to_vec};
+use crate::collection::action::{Session, forward_options};
 use crate::collection::decode::value_at;
-use crate::collection::{Collection, lookup};
+use crate::collection::{Collection, Find, lookup};
+use crate::driver::options::FindOptions;
 use crate::error::{Error, Result, ValueError};
-use crate::expr::{Expr, Operand, lit};
-use crate::filter::Filter;
+use crate::expr::{Expr, Fits, Operand, lit};
+use crate::filter::{Filter, not_in_lists};
 use crate::model::{Fields, Model};
 use crate::path::field::Field;
 use crate::path::marker::{HashedKey, IndexKey};
@@ -236,8 +238,50 @@ pub trait KeyOf<D: Model> {
 pub trait IdOf<K> {}
 impl<K> IdOf<K> for K {}
 
+/// Types of ids that are stored as a `K`: the same type, or an `Option` of it.
+#[diagnostic::on_unimplemented(
+    message = "the ids of this model are of type `{Self}`, which is not stored as a `{K}`",
+    label = "a reference is compared with ids of type `{Self}`"
+)]
+pub trait StoredAs<K> {}
+impl<K> StoredAs<K> for K {}
+impl<K> StoredAs<K> for Option<K> {}
+
+/// References are compared with ids of the type: in lookups and in expressions.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __compared_with_references {
+    ($t:ty) => {
+        $crate::__compared_with_references! { @joins $t: $t }
+        impl<D: $crate::Model<Id: $crate::relation::IdOf<$t>>> $crate::expr::Fits<$t> for $crate::Ref<D> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>> $crate::expr::Fits<$crate::Ref<D>> for $t {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::expr::Fits<::core::option::Option<$crate::Ref<D>>> for $t {}
+    };
+    (@joins $t:ty: $field:ty) => {
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$field> for $crate::Ref<D> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$field> for ::core::option::Option<$crate::Ref<D>> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$field> for ::std::vec::Vec<$crate::Ref<D>> {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<$crate::Ref<D>> for $field {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<::core::option::Option<$crate::Ref<D>>> for $field {}
+        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
+            $crate::aggregate::Joins<::std::vec::Vec<$crate::Ref<D>>> for $field {}
+    };
+}
+
 macro_rules! ids {
     ($($t:ty)*) => { $(
+        __compared_with_references! { $t }
+        __compared_with_references! { @joins $t: Option<$t> }
+        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<$t>> for Ref<D> {}
+        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<$t>> for Option<Ref<D>> {}
+        impl<D: Model<Id: IdOf<Option<$t>>>> Fits<Ref<D>> for Option<$t> {}
+        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<Ref<D>>> for Option<$t> {}
         impl<D: Model<Id: IdOf<$t>>> IntoValue<Ref<D>> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 IntoValue::<$t>::into_value(self)
@@ -299,21 +343,20 @@ where
 /// 1,000 bytes are below the limit of 16 MiB for a command.
 const KEYS: usize = 10_000;
 
-/// The future of [`Collection::load`] and [`Collection::load_by`]. It contains the keys as BSON,
-/// and its type does not depend on theirs.
-pub type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
-
 /// The distinct keys, divided into queries. Null is left out.
-fn divided(keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>) -> Result<Vec<Vec<Bson>>> {
+fn divided(
+    field: &str,
+    keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>,
+) -> Result<Vec<Vec<Bson>>> {
     let mut seen = HashSet::new();
     let mut queries: Vec<Vec<Bson>> = Vec::new();
     for key in keys {
-        let key = match key.map_err(|e| Error::encode("_id", e))? {
+        let key = match key.map_err(|e| Error::encode(field, e))? {
             None | Some(Bson::Null) => continue,
             Some(key) => key,
         };
-        // `Bson` does not implement `Hash`.
-        let bytes = to_vec(&doc! { "": key.clone() }).map_err(|e| Error::encode("_id", e.into()))?;
+        // The bytes are equal only for keys of the same type.
+        let bytes = to_vec(&doc! { "": key.clone() }).map_err(|e| Error::encode(field, e.into()))?;
         if !seen.insert(bytes) {
             continue;
         }
@@ -322,7 +365,10 @@ fn divided(keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>) -> 
             _ => queries.push(vec![key]),
         }
     }
-    Ok(queries)
+    match queries.iter().find_map(|keys| not_in_lists(keys)) {
+        Some(reason) => Err(Error::filter(field, reason)),
+        None => Ok(queries),
+    }
 }
 
 impl<D: Model> Collection<D> {
@@ -330,7 +376,8 @@ impl<D: Model> Collection<D> {
     /// not in the map.
     ///
     /// Equal keys are sent once, and `None` is not sent. Up to 10,000 distinct keys are one query;
-    /// more keys are several queries, one after the other. Without keys nothing is sent.
+    /// more keys are several queries, one after the other, each with the options of the action.
+    /// Without keys nothing is sent.
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
@@ -345,21 +392,16 @@ impl<D: Model> Collection<D> {
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
-    pub fn load<K: KeyOf<D>>(&self, keys: impl IntoIterator<Item = K>) -> Loading<'_, HashMap<D::Id, D>>
+    pub fn load<K: KeyOf<D>>(&self, keys: impl IntoIterator<Item = K>) -> Load<'_, D>
     where
         D::Id: Eq + Hash + Clone,
     {
-        let queries = divided(&mut keys.into_iter().map(K::into_key));
-        Box::pin(async move {
-            let mut all = HashMap::new();
-            for keys in queries? {
-                let mut found = self.find(|_| in_keys("_id", keys)).stream().await?;
-                while let Some(document) = found.try_next().await? {
-                    all.insert(document.id().clone(), document);
-                }
-            }
-            Ok(all)
-        })
+        Load {
+            collection: self,
+            queries: divided("_id", &mut keys.into_iter().map(K::into_key)),
+            options: FindOptions::default(),
+            session: None,
+        }
     }
 
     /// The documents whose field has one of the values, by the value of the field: the other
@@ -387,7 +429,7 @@ impl<D: Model> Collection<D> {
         &self,
         field: impl FnOnce(Fields<D>) -> A,
         values: impl IntoIterator<Item = V>,
-    ) -> Loading<'_, HashMap<A::Value, Vec<D>>>
+    ) -> LoadBy<'_, D, A::Value>
     where
         A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send>,
         V: IntoValue<A::Value>,
@@ -395,21 +437,115 @@ impl<D: Model> Collection<D> {
         let path = field(D::fields()).raw().clone();
         let field = path.dotted().to_owned();
         let checked = check_path(&path).map_err(|reason| Error::filter(field.replace('\0', ""), reason));
-        let queries =
-            checked.and_then(|()| divided(&mut values.into_iter().map(|value| value.into_value().map(Some))));
+        let mut values = values.into_iter().map(|value| value.into_value().map(Some));
+        LoadBy {
+            collection: self,
+            queries: checked.and_then(|()| divided(&field, &mut values)),
+            field,
+            value: PhantomData,
+            options: FindOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Reads documents by their ids. Output: the documents by id. See [`Collection::load`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Load<'a, D> {
+    collection: &'a Collection<D>,
+    queries: Result<Vec<Vec<Bson>>>,
+    options: FindOptions,
+    session: Session<'a>,
+}
+
+/// Reads documents by the values of a field. Output: the documents by value. See
+/// [`Collection::load_by`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct LoadBy<'a, D, V> {
+    collection: &'a Collection<D>,
+    queries: Result<Vec<Vec<Bson>>>,
+    field: String,
+    value: PhantomData<fn() -> V>,
+    options: FindOptions,
+    session: Session<'a>,
+}
+
+/// The future of [`Load`] and [`LoadBy`].
+type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+impl<'a, D: Model> Load<'a, D> {
+    crate::driver::__query_options! { forward_options { options: FindOptions } }
+}
+
+impl<'a, D: Model, V> LoadBy<'a, D, V> {
+    crate::driver::__query_options! { forward_options { options: FindOptions } }
+}
+
+impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
+    type Output = Result<HashMap<D::Id, D>>;
+    type IntoFuture = Loading<'a, HashMap<D::Id, D>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            let mut all: HashMap<A::Value, Vec<D>> = HashMap::new();
-            for values in queries? {
-                let mut found = self.find(|_| in_keys(&field, values)).stream().await?;
+            let mut all = HashMap::new();
+            for keys in self.queries? {
+                let find = found_in(self.collection, "_id", keys, &self.options, &mut self.session);
+                let mut found = find.stream().await?;
+                while let Some(document) = found.try_next().await? {
+                    all.insert(document.id().clone(), document);
+                }
+            }
+            Ok(all)
+        })
+    }
+}
+
+impl<'a, D: Model, V> IntoFuture for LoadBy<'a, D, V>
+where
+    V: Field + Eq + Hash + DeserializeOwned + Send + 'a,
+{
+    type Output = Result<HashMap<V, Vec<D>>>;
+    type IntoFuture = Loading<'a, HashMap<V, Vec<D>>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut all: HashMap<V, Vec<D>> = HashMap::new();
+            for values in self.queries? {
+                let find = found_in(
+                    self.collection,
+                    &self.field,
+                    values,
+                    &self.options,
+                    &mut self.session,
+                );
+                let mut found = find.stream().await?;
                 while let Some((document, raw)) = found.try_next_with_raw().await? {
                     // A document without the field does not match the filter.
-                    let value = lookup(raw, &field).unwrap_or(Bson::Null);
-                    let value = value_at(self.namespace(), lookup(raw, "_id"), &field, &value)?;
+                    let value = lookup(raw, &self.field).unwrap_or(Bson::Null);
+                    let namespace = self.collection.namespace();
+                    let value = value_at(namespace, lookup(raw, "_id"), &self.field, &value)?;
                     all.entry(value).or_default().push(document);
                 }
             }
             Ok(all)
         })
+    }
+}
+
+/// The query of the documents whose field has one of the keys.
+fn found_in<'f, D: Model>(
+    collection: &'f Collection<D>,
+    field: &str,
+    keys: Vec<Bson>,
+    options: &FindOptions,
+    session: &'f mut Session<'_>,
+) -> Find<'f, D> {
+    let find = collection
+        .find(|_| in_keys(field, keys))
+        .with_options(options.clone());
+    match session.as_deref_mut() {
+        Some(session) => find.session(session),
+        None => find,
     }
 }
 
@@ -424,11 +560,11 @@ mod tests {
     #[test]
     fn keys_are_distinct_and_divided() {
         let keys = (0..25_000_i64).map(|n| Ok(Some(Bson::Int64(n % 20_001))));
-        let queries = divided(&mut keys.chain([Ok(None), Ok(Some(Bson::Null))])).unwrap();
+        let queries = divided("_id", &mut keys.chain([Ok(None), Ok(Some(Bson::Null))])).unwrap();
         assert_eq!(
             queries.iter().map(Vec::len).collect::<Vec<_>>(),
             [10_000, 10_000, 1]
         );
-        assert!(divided(&mut std::iter::empty()).unwrap().is_empty());
+        assert!(divided("_id", &mut std::iter::empty()).unwrap().is_empty());
     }
 }

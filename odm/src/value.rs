@@ -53,6 +53,11 @@ pub trait IntoValue<T> {
     fn into_value(self) -> Result<Bson, ValueError>;
 }
 
+/// Whether the server reads the value as operators or modifiers where an operator also accepts those.
+pub(crate) fn has_operator_names(value: &Bson) -> bool {
+    matches!(value, Bson::Document(document) if document.keys().any(|name| name.starts_with('$')))
+}
+
 macro_rules! scalars {
     ($($t:ty: |$v:ident| $bson:expr;)*) => { $(
         impl IntoValue<$t> for $t {

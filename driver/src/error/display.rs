@@ -67,7 +67,9 @@ impl fmt::Debug for Error {
 }
 
 /// The text of an error does not contain that of its source, so the chain can be printed without
-/// repetition. The exception is [`ErrorKind::Timeout`], as its specification demands.
+/// repetition. The text of [`ErrorKind::Timeout`] contains that of its
+/// [cause](crate::TimeoutError::cause), as its specification demands, so its source is that of
+/// the cause.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
@@ -79,8 +81,128 @@ impl std::error::Error for Error {
             ErrorKind::GridFs(e) => e.source(),
             ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
             ErrorKind::Encryption(e) => e.cause().map(|e| e as _),
-            ErrorKind::Timeout(timeout) => timeout.cause().map(|e| e as _),
+            ErrorKind::Timeout(timeout) => timeout.cause().and_then(std::error::Error::source),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, time::Duration};
+
+    use super::super::*;
+
+    fn io() -> std::io::Error {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, "the certificate is unknown")
+    }
+
+    fn network() -> Error {
+        Error::network(NetworkPhase::Connect, io()).with_address(&ServerAddress::tcp("a", 1))
+    }
+
+    /// An error of each kind, with a source if the kind has one.
+    fn one_of_each() -> Vec<Error> {
+        let text = || "a reason".to_owned();
+        let command = CommandError {
+            code: 18,
+            ..CommandError::default()
+        };
+        let selection = ServerSelectionError {
+            wanted: "a write".to_owned(),
+            timeout: Duration::from_secs(1),
+            topology: "Unknown with a:1 (Unknown)".to_owned(),
+            cause: Some(Box::new(network())),
+            summary: "Unknown with a:1 (Unknown)".to_owned(),
+            end: SelectionEnd::TimedOut,
+        };
+        let cleared = PoolError::Cleared {
+            address: ServerAddress::tcp("a", 1),
+            cause: Some(Box::new(network())),
+        };
+        let bulk = BulkWriteError {
+            interrupted_by: Some(network()),
+            ..BulkWriteError::default()
+        };
+        let client_bulk = ClientBulkWriteError {
+            error: Some(network()),
+            ..ClientBulkWriteError::default()
+        };
+        let refused = AuthenticationFailure::Refused(command.clone());
+        let kinds = [
+            ErrorKind::InvalidArgument(text()),
+            ErrorKind::ConnectionString(text()),
+            ErrorKind::Dns(text()),
+            ErrorKind::Encode(crate::bson::to_vec(&1).unwrap_err()),
+            ErrorKind::Decode(crate::bson::from_slice::<u8>(&[]).unwrap_err()),
+            ErrorKind::ServerSelection(selection),
+            ErrorKind::Pool(cleared),
+            ErrorKind::Protocol(text()),
+            ErrorKind::InvalidReply(text()),
+            ErrorKind::Command(command),
+            ErrorKind::Write(WriteFailure::default()),
+            ErrorKind::BulkWrite(Box::new(bulk)),
+            ErrorKind::ClientBulkWrite(Box::new(client_bulk)),
+            ErrorKind::GridFs(GridFsError::Stream(std::sync::Arc::new(io()))),
+            ErrorKind::Encryption(EncryptionError::KeyVault(network())),
+            ErrorKind::Unsupported(text()),
+            ErrorKind::Shutdown,
+        ];
+        let login = AuthenticationError::new("SCRAM-SHA-256", refused).into();
+        let mut all: Vec<Error> = kinds.into_iter().map(Error::new).collect();
+        all.extend([network(), login]);
+        all
+    }
+
+    fn name(error: &Error) -> &'static str {
+        macro_rules! names {
+            ($($kind:ident)+) => {
+                match error.kind() { $(ErrorKind::$kind { .. } => stringify!($kind),)+ }
+            };
+        }
+        names!(
+            InvalidArgument ConnectionString Dns Encode Decode Network ServerSelection Pool Protocol
+            InvalidReply Command Authentication Write BulkWrite ClientBulkWrite GridFs Encryption
+            Unsupported Shutdown Timeout
+        )
+    }
+
+    /// The texts of the error and of its sources.
+    fn chain(error: &dyn std::error::Error) -> Vec<String> {
+        let mut texts = vec![error.to_string()];
+        let mut source = error.source();
+        while let Some(error) = source {
+            texts.push(error.to_string());
+            source = error.source();
+        }
+        texts
+    }
+
+    #[test]
+    fn each_kind_of_error_prints_each_cause_once() {
+        let mut all = one_of_each();
+        let timeouts: Vec<Error> = one_of_each().into_iter().map(Error::into_timeout).collect();
+        let nested = timeouts.iter().map(|error| error.clone().into_timeout());
+        all.extend(nested.collect::<Vec<_>>());
+        all.extend(timeouts);
+        let names: BTreeSet<&str> = all.iter().map(name).collect();
+        assert_eq!(names.len(), 20, "a kind is missing: {names:?}");
+        for error in &all {
+            let texts = chain(error);
+            let all = texts.join(": ");
+            assert_eq!(format!("{error:#}"), all);
+            for (index, source) in texts.iter().enumerate().skip(1) {
+                assert!(!source.is_empty());
+                for other in texts.iter().take(index) {
+                    assert!(!other.contains(source.as_str()), "repeated: {texts:#?}");
+                }
+            }
+            if let ErrorKind::Timeout(timeout) = error.kind() {
+                let cause = timeout.cause().expect("the error before the timeout");
+                for text in chain(cause) {
+                    assert_eq!(all.matches(&text).count(), 1, "{text:?} in {all:?}");
+                }
+            }
         }
     }
 }

@@ -35,8 +35,9 @@ struct TimedOut {
 
 impl TimeoutError {
     /// The error that the operation met when its time limit expired: e.g. of server selection, of
-    /// the connection, or the last error before a retry. It is also the
-    /// [source](std::error::Error::source). `None` if the driver found that a command could not
+    /// the connection, or the last error before a retry. The text of
+    /// the timeout contains its text, so the [source](std::error::Error::source) of the timeout is that
+    /// of the cause. `None` if the driver found that a command could not
     /// complete in time and did not send it.
     ///
     /// If results of a write of several statements are known, the cause contains them: it is of kind
@@ -232,8 +233,7 @@ impl Error {
     }
 }
 
-/// The text contains that of the cause, as the specification demands, unless the format is
-/// alternate (`{:#}`), which appends the sources.
+/// The text contains that of the cause, as the specification demands.
 impl fmt::Display for TimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.in_transaction {
@@ -250,8 +250,7 @@ impl fmt::Display for TimeoutError {
         }
         match &self.cause {
             None => write!(f, " {}", self.step)?,
-            Some(cause) if !f.alternate() => write!(f, ": {cause}")?,
-            Some(_) => {}
+            Some(cause) => write!(f, ": {cause}")?,
         }
         match &self.operation_error {
             Some(error) => write!(

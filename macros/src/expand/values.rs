@@ -57,6 +57,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         }
         #values
         #ids
+        __m::compared_with_references! { #ident }
         impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for #ident {
             fn into_key(self) -> ::core::result::Result<::core::option::Option<__m::Bson>, __m::ValueError> {
                 __m::KeyOf::<__D>::into_key(&self)

@@ -15,11 +15,12 @@ use crate::path::marker::Readable;
 use crate::path::{AsPath, Types, Variable, value_path};
 
 /// Types of two fields that a lookup can compare: the same type, in an array or an `Option` on
-/// either side.
+/// either side. A [`Ref`](crate::Ref) is compared with the ids of its model.
 #[diagnostic::on_unimplemented(
     message = "a lookup compares a `{Self}` with a `{F}`",
     label = "the local field is a `{Self}`, the foreign field a `{F}`",
-    note = "the server would find nothing, and report no error"
+    note = "the server finds nothing if the stored types differ, and reports no error; if they are equal, \
+            state the type by `retype` of the path"
 )]
 pub trait Joins<F> {}
 impl<T> Joins<T> for T {}

@@ -5,10 +5,9 @@ use std::pin::Pin;
 use crate::aggregate::Pipeline;
 use crate::aggregate::write::Written;
 use crate::bson::RawDocumentBuf;
-use crate::collection::action::{Session, in_session};
+use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::{Collection, Documents};
-use crate::driver::ClientSession;
 use crate::driver::options::AggregateOptions;
 use crate::error::Result;
 use crate::model::Model;
@@ -58,39 +57,24 @@ impl<D: Model> Collection<D> {
 }
 
 impl<'a, In: Model, S> Pipeline<In, S, On<'a, In>> {
-    /// Sets all options of the call. Replaces those that were set before.
-    ///
-    /// ```no_run
-    /// # use marula::{Collection, Document, driver::options::AggregateOptions, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
-    /// # #[document(collection = "orders")]
-    /// # struct Order { _id: i64, total: i64 }
-    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
-    /// let options = AggregateOptions::default().allow_disk_use(true).batch_size(1_000);
-    /// let sorted = orders.aggregate().sort(|o| o.total().asc()).with_options(options).all().await?;
-    /// # drop(sorted); Ok(()) }
-    /// ```
-    pub fn with_options(mut self, options: AggregateOptions) -> Self {
-        self.on.options = options;
-        self
-    }
-
-    /// Runs the pipeline in this session, and in its transaction if one is in progress. Default: an
-    /// implicit session.
-    ///
-    /// ```no_run
-    /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
-    /// # #[document(collection = "orders")]
-    /// # struct Order { _id: i64, total: i64 }
-    /// # async fn run(client: marula::Client, orders: Collection<Order>) -> marula::Result<()> {
-    /// let mut session = client.start_session().await?;
-    /// let sample = orders.aggregate().sample(10).session(&mut session).all().await?;
-    /// # drop(sample); Ok(()) }
-    /// ```
-    pub fn session(mut self, session: &'a mut ClientSession) -> Self {
-        self.on.session = Some(session);
-        self
+    crate::driver::__query_options! { forward_options { on: AggregateOptions }
+        /// How the timeout applies to the cursor. An error without a timeout. Default:
+        /// `CursorLifetime`; `Iteration` is an error with `$out` and `$merge`.
+        timeout_mode: plain crate::driver::options::TimeoutMode;
+        /// The number of documents per batch. 0 requests an empty first batch, and is not sent
+        /// with `$out` and `$merge`. Default: the server's, 101 documents in the first batch and
+        /// 16 MiB in each later batch.
+        batch_size: plain u32;
+        /// Allow stages to write temporary files if they exceed 100 MB of memory. Default: the
+        /// server's, `true` in MongoDB 6.0+.
+        allow_disk_use: plain bool;
+        /// Skip schema validation of the target collection of `$out` and `$merge`. Default: `false`.
+        bypass_document_validation: plain bool;
+        /// Variables for the pipeline, e.g. `doc! { "least": 5 }`, used as `$$least` (MongoDB 5.0+).
+        /// Default: none.
+        let_vars: boxed_document [needs (5, 0)];
+        /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the collection.
+        write_concern: write_concern;
     }
 }
 

@@ -5,7 +5,7 @@
 /// `driver` have no setter here, those with the mark `cursor` none with `without cursor`.
 ///
 /// The field `options` holds the options, and the field `session` the session; or the field `action`
-/// holds the driver's action in a `Result`. The lifetime of the action is `'a`.
+/// holds the driver's action in a `Result`; or the field `on` holds both for a pipeline. The lifetime of the action is `'a`.
 macro_rules! forward_options {
     ({ $field:ident: $Options:path $(, without $without:ident)? }
         $(
@@ -57,6 +57,13 @@ macro_rules! forward_options {
             self
         }
     };
+    (@session on $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn session(mut self, session: &'a mut $crate::driver::ClientSession) -> Self {
+            self.on.session = Some(session);
+            self
+        }
+    };
     (@filter $field:ident $without:tt) => {};
     (@filter $field:ident $without:tt [driver] $entry:tt $($rest:tt)*) => {
         forward_options! { @filter $field $without $($rest)* }
@@ -104,6 +111,29 @@ macro_rules! forward_options {
             self
         }
     };
+    (@setter on $(#[$doc:meta])* with_options: plain $Options:path) => {
+        /// Sets all options of the call. Replaces those that were set before.
+        ///
+        /// ```
+        /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+        /// use marula::driver::options::AggregateOptions;
+        /// let options = AggregateOptions::default().allow_disk_use(true).batch_size(1_000);
+        /// let sorted = orders.aggregate().sort(|o| o.total().asc()).with_options(options).all().await?;
+        /// assert_eq!(sorted.len(), 3);
+        /// # Ok(()) });
+        /// ```
+        pub fn with_options(mut self, options: $Options) -> Self {
+            self.on.options = options.__require_versions();
+            self
+        }
+    };
+    (@setter on $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs ($($version:literal),*)])?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
+            self.on.options = self.on.options.$name(value)$(.requires(forward_options! { @requirement $name $($version),* }))?;
+            self
+        }
+    };
     (@requirement $name:ident $major:literal, $minor:literal) => {
         $crate::driver::options::ServerRequirement::new(
             $major,
@@ -112,7 +142,7 @@ macro_rules! forward_options {
         )
     };
 }
-pub(super) use forward_options;
+pub(crate) use forward_options;
 
 /// The session that an action of the driver runs in, if any.
 pub(crate) type Session<'a> = Option<&'a mut crate::driver::ClientSession>;

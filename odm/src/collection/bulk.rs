@@ -131,7 +131,7 @@ impl<T> Writes<T> {
 
 pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
     collection.check_encrypts()?;
-    let document = for_insert(collection, document)?;
+    let (document, _) = for_insert(collection, document)?;
     Ok(Built {
         model: WriteModel::insert_one(&document),
         effect: Effect::MatchesNone,

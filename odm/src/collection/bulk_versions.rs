@@ -182,7 +182,7 @@ pub(super) fn runs_of(built: Vec<Built<WriteModel>>, is_encrypted: bool) -> Vec<
     runs
 }
 
-/// An id as a key of a map: `Bson` does not implement `Hash`.
+/// An id as a key of a map: ids are equal if their bytes are.
 pub(super) fn key(id: &Bson) -> driver::Result<Vec<u8>> {
     Ok(to_vec(&doc! { "": id })?)
 }

@@ -77,12 +77,19 @@ pub(super) fn validated<D: Model>(document: &D) -> Result<()> {
     })
 }
 
-/// A document to insert.
-pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
+/// A document to insert, and the values that it has instead of those of the struct.
+pub(super) fn for_insert<D: Model>(
+    collection: &Collection<D>,
+    document: &D,
+) -> Result<(RawDocumentBuf, Written)> {
+    let mut written = Written::default();
     let changed = checked(document, WriteKind::Insert)?;
     let document = changed.as_ref().unwrap_or(document);
     let raw = if document.lacks_id() {
-        with_new_id(collection, document)?
+        let raw = with_new_id(collection, document)?;
+        let id = raw.get("_id").ok().flatten();
+        written.id = id.and_then(|id| Bson::try_from(id).ok());
+        raw
     } else {
         to_raw(&Stored::new(document))?
     };
@@ -90,7 +97,7 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
     let behavior = D::BEHAVIOR;
     let dates = [behavior.created_at, behavior.updated_at];
     if dates == [None, None] && behavior.schema.is_none() {
-        return Ok(raw);
+        return Ok((raw, written));
     }
     let mut stored = decoded(&raw)?;
     if let Some(schema) = behavior.schema {
@@ -100,7 +107,9 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
     for field in dates.into_iter().flatten() {
         stored.insert(field, now);
     }
-    to_raw(&stored)
+    written.created_at = behavior.created_at.map(|_| now);
+    written.updated_at = behavior.updated_at.map(|_| now);
+    Ok((to_raw(&stored)?, written))
 }
 
 /// The fields of a document to insert whose id is `None`, and is given by a filter. Without maintained

@@ -345,6 +345,24 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         self
     }
 
+    /// Allows an empty update, such as one of `Option`s that are all `None`: the documents are found
+    /// and not changed, also not their version and times. The action is still a write, which needs
+    /// the privileges and the write concern of one. An upsert by an empty update fails with
+    /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), as all empty updates do by default.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let total = None::<i64>;
+    /// let patch = |o: Fields<Order>| (total.map(|total| o.total().set(total)),);
+    /// let order = orders.find_one_and_update(|o| o.id().eq(1), patch).allow_empty().required().await?;
+    /// assert_eq!(order.id, 1);
+    /// # Ok(()) });
+    /// ```
+    pub fn allow_empty(mut self) -> Self {
+        self.update.allow_empty();
+        self
+    }
+
     fn sending(self) -> Result<Sending<'a>> {
         Ok(self.action()?.into_future())
     }

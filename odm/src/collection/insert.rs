@@ -8,6 +8,7 @@ use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::{for_insert, validated};
+use crate::collection::save::Reference;
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, InsertManyResult, InsertOneResult};
 use crate::error::Result;
@@ -15,7 +16,8 @@ use crate::model::Model;
 use crate::observe::Call;
 use crate::stored::Stored;
 
-/// What [`Collection::insert_many`] takes from an iterator: `D`, `&D`, `Box<D>` and `Arc<D>`.
+/// What [`Collection::insert_many`] takes from an iterator: `D`, `&D`, `Box<D>` and `Arc<D>`, and
+/// `&mut D`, to which the stored values are written.
 #[diagnostic::on_unimplemented(
     message = "`insert_many` takes documents of `{D}` or references to them, found `{Self}`",
     label = "`{Self}` is not a document of this collection"
@@ -35,6 +37,8 @@ pub enum Item<'a, D> {
     Owned(Box<D>),
     /// A document that is shared with the caller.
     Shared(Arc<D>),
+    /// A document of the caller to which the stored values are written.
+    Exclusive(&'a mut D),
 }
 
 impl<D> Item<'_, D> {
@@ -43,6 +47,7 @@ impl<D> Item<'_, D> {
             Item::Borrowed(document) => document,
             Item::Owned(document) => document,
             Item::Shared(document) => document,
+            Item::Exclusive(document) => document,
         }
     }
 }
@@ -56,6 +61,12 @@ impl<'a, D: Model> Insertable<'a, D> for D {
 impl<'a, D: Model> Insertable<'a, D> for &'a D {
     fn into_item(self) -> Item<'a, D> {
         Item::Borrowed(self)
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for &'a mut D {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Exclusive(self)
     }
 }
 
@@ -75,7 +86,7 @@ impl<'a, D: Model> Insertable<'a, D> for Arc<D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
-    document: &'a D,
+    document: Reference<'a, D>,
     options: InsertOneOptions,
     session: Session<'a>,
 }
@@ -90,7 +101,7 @@ pub struct InsertMany<'a, D> {
 }
 
 impl<'a, D: Model> InsertOne<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, document: &'a D) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, document: Reference<'a, D>) -> Self {
         InsertOne {
             collection,
             document,
@@ -107,18 +118,22 @@ impl<'a, D: Model> InsertOne<'a, D> {
 
     async fn run(self) -> Result<InsertOneResult> {
         let is_encrypted = self.collection.check_encrypts()?;
-        if self.document.lacks_id() || D::BEHAVIOR.changes_documents() || is_encrypted {
+        let document = self.document.document();
+        if document.lacks_id() || D::BEHAVIOR.changes_documents() || is_encrypted {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
-                let document = for_insert(self.collection, self.document)?;
-                send_one(&self.collection.inner, &document, self.options, self.session).await
+                let (document, written) = for_insert(self.collection, self.document.document())?;
+                let inserting = send_one(&self.collection.inner, &document, self.options, self.session);
+                let result = inserting.await?;
+                self.document.write_back(&written)?;
+                Ok(result)
             })
             .await;
         }
-        validated(self.document)?;
+        validated(document)?;
         send_one(
             &self.collection.inner.clone_with_type(),
-            &Stored::new(self.document),
+            &Stored::new(document),
             self.options,
             self.session,
         )
@@ -163,12 +178,18 @@ impl<'a, D: Model> InsertMany<'a, D> {
         if has_changes || self.documents.iter().any(|d| d.document().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
-                let documents: Vec<RawDocumentBuf> = self
-                    .documents
-                    .iter()
+                let encoded = self.documents.iter();
+                let (documents, written): (Vec<RawDocumentBuf>, Vec<_>) = encoded
                     .map(|document| for_insert(self.collection, document.document()))
                     .collect::<Result<_>>()?;
-                send_many(&self.collection.inner, &documents, self.options, self.session).await
+                let inserting = send_many(&self.collection.inner, &documents, self.options, self.session);
+                let result = inserting.await?;
+                for (item, written) in self.documents.into_iter().zip(&written) {
+                    if let Item::Exclusive(document) = item {
+                        Reference::Exclusive(document).write_back(written)?;
+                    }
+                }
+                Ok(result)
             })
             .await;
         }

@@ -8,6 +8,7 @@ use crate::schema_version::SchemaVersion;
 use crate::update::Compiled;
 
 /// Adds the changes of the maintained fields to an update, except for those that it changes itself.
+/// An update that consists of `$setOnInsert` only changes them only where it inserts.
 ///
 /// # Errors
 /// [`Error::InvalidUpdate`] for an upsert that cannot store the version of the document that it inserts.
@@ -18,9 +19,25 @@ pub(super) fn add<D: Model>(compiled: &mut Compiled, upsert: bool) -> Result<()>
         Compiled::Operators { update, .. } => {
             let created = behavior.created_at.filter(|_| upsert);
             let schema = behavior.schema.filter(|_| upsert);
+            // Such an update changes no stored document.
+            let only_inserts = update.keys().all(|operator| operator == "$setOnInsert");
+            let (increment, set) = if only_inserts {
+                ("$setOnInsert", "$setOnInsert")
+            } else {
+                ("$inc", "$set")
+            };
+            let is_maintained = upsert || !only_inserts;
             let changes: [(Option<&str>, &str, Bson); 4] = [
-                (behavior.version, "$inc", Bson::Int32(1)),
-                (behavior.updated_at, "$set", Bson::DateTime(now)),
+                (
+                    behavior.version.filter(|_| is_maintained),
+                    increment,
+                    Bson::Int32(1),
+                ),
+                (
+                    behavior.updated_at.filter(|_| is_maintained),
+                    set,
+                    Bson::DateTime(now),
+                ),
                 (created, "$setOnInsert", Bson::DateTime(now)),
                 (
                     schema.map(|schema| schema.field),

@@ -206,8 +206,12 @@ impl<D: Model> Collection<D> {
     ///
     /// An id that is not an `Option` is stored as it is: generate it with [`Model::new_id`]. If the
     /// id is an `Option` that is `None`, the inserted document has a new id from the model's id
-    /// source, returned as [`inserted_id`](crate::driver::InsertOneResult::inserted_id); `document`
-    /// is not changed. The call fails with [`Error::MissingId`] if the model has no source.
+    /// source, returned as [`inserted_id`](crate::driver::InsertOneResult::inserted_id). The call
+    /// fails with [`Error::MissingId`] if the model has no source.
+    ///
+    /// The stored times of the [maintained fields](derive@crate::Document#maintained-fields) are
+    /// those of the insert, whatever the struct holds. Takes `&document` or `&mut document`: a
+    /// successful insert writes these times and a generated id to `&mut document`.
     ///
     /// Fails with [`Error::Validation`] and [`Error::Hook`] if the model declares these.
     ///
@@ -217,12 +221,14 @@ impl<D: Model> Collection<D> {
     /// assert_eq!(result.inserted_id, 4_i64.into());
     /// # Ok(()) });
     /// ```
-    pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
-        InsertOne::new(self, document)
+    pub fn insert_one<'a>(&'a self, document: impl Saved<'a, D>) -> InsertOne<'a, D> {
+        InsertOne::new(self, document.into_reference())
     }
 
     /// Inserts documents from any iterator of documents or of references to them. The output of the
-    /// action contains the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
+    /// action contains the ids. For ids that are `None`, and for maintained fields, see
+    /// [`insert_one`](Collection::insert_one): of references `&mut document`, such as those of
+    /// `iter_mut()`, all are written to after a call without an error.
     ///
     /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
     /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that

@@ -13,6 +13,7 @@ use crate::driver::options::{ReadPreference, ReplaceOneOptions};
 use crate::driver::{UpdateResult, WriteModel};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
+use crate::managed::Written;
 use crate::model::Model;
 use crate::observe::Call;
 
@@ -70,9 +71,10 @@ impl<D: Model> Collection<D> {
     }
 }
 
-/// What [`Collection::save`] takes: `&D`, or `&mut D`, to which the stored values are written.
+/// What [`Collection::save`] and [`Collection::insert_one`] take: `&D`, or `&mut D`, to which the
+/// stored values are written.
 #[diagnostic::on_unimplemented(
-    message = "`save` takes `&document` or `&mut document` of `{D}`, found `{Self}`",
+    message = "expected `&document` or `&mut document` of `{D}`, found `{Self}`",
     label = "expected `&{D}` or `&mut {D}`"
 )]
 pub trait Saved<'a, D> {
@@ -80,7 +82,7 @@ pub trait Saved<'a, D> {
     fn into_reference(self) -> Reference<'a, D>;
 }
 
-/// A document to save.
+/// A document to save or to insert.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Reference<'a, D> {
@@ -103,10 +105,20 @@ impl<'a, D: Model> Saved<'a, D> for &'a mut D {
 }
 
 impl<D: Model> Reference<'_, D> {
-    fn document(&self) -> &D {
+    pub(super) fn document(&self) -> &D {
         match self {
             Reference::Shared(document) => document,
             Reference::Exclusive(document) => document,
+        }
+    }
+
+    /// Writes the stored values to the document, if it may be changed.
+    pub(super) fn write_back(self, written: &Written) -> Result<()> {
+        match self {
+            Reference::Shared(_) => Ok(()),
+            Reference::Exclusive(document) => {
+                document.write_back(written).map_err(|e| Error::encode("_id", e))
+            }
         }
     }
 }
@@ -172,11 +184,7 @@ impl<'a, D: Model> Save<'a, D> {
                 result
             }
         };
-        if let Reference::Exclusive(document) = self.document {
-            document
-                .write_back(&written)
-                .map_err(|e| Error::encode("_id", e))?;
-        }
+        self.document.write_back(&written)?;
         Ok(result)
     }
 }

@@ -3,7 +3,7 @@
 use crate::bson::{Bson, Document, doc, from_raw};
 use crate::collection::encoded::{for_insert, for_insert_without_id};
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of, kind};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::update::{Compiled, IntoUpdate, Update};
@@ -104,10 +104,9 @@ fn on_insert<D: Model>(
     let raw = if has_id && initial.lacks_id() {
         for_insert_without_id(initial)?
     } else {
-        for_insert(collection, initial)?
+        for_insert(collection, initial)?.0
     };
-    let mut fields: Document =
-        from_raw(&raw).map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
+    let mut fields: Document = from_raw(&raw).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
     if has_id {
         fields.remove("_id");
     }
@@ -161,11 +160,16 @@ fn changed_paths<D>(update: Update<D>) -> Result<Vec<String>> {
 /// Adds the fields that are not changed to `inserted`, those of embedded documents by their paths.
 fn unchanged(prefix: &str, fields: Document, changed: &[String], inserted: &mut Document) -> Result<()> {
     for (name, value) in fields {
+        let is_path_segment = !(name.is_empty() || name.starts_with('$') || name.contains('.'));
         let path = if prefix.is_empty() {
             name
         } else {
             format!("{prefix}.{name}")
         };
+        if !is_path_segment {
+            let reason = "a map key that is empty, contains a dot or starts with `$` cannot be set on insert";
+            return Err(Error::encode(path, ValueError::new(reason)));
+        }
         if changed.contains(&path) {
             continue;
         }

@@ -68,6 +68,9 @@ pub(super) fn prepare<D: Model>(
 ) -> Result<Prepared> {
     let filter = checked(filter?)?;
     collection.check_filter(&filter)?;
+    if upsert {
+        update.check_upsert()?;
+    }
     let (variants, mut compiled) = update.parts()?;
     collection.check_update(&compiled)?;
     if upsert {

@@ -299,7 +299,7 @@ pub(crate) fn reference(dotted: &str) -> String {
 }
 
 /// Types whose values fit where a `T` is expected: the same type, an `Option` of it, a wider
-/// number.
+/// number, and a [`Ref`](crate::Ref) for the ids of its model and vice versa.
 #[diagnostic::on_unimplemented(
     message = "an expression of type `{Self}` does not fit where a `{T}` is expected",
     label = "expected `{T}`, found `{Self}`",

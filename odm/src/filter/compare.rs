@@ -1,9 +1,10 @@
 //! Conditions of the filter operators.
 
-use crate::bson::{Bson, Document};
+use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Filter, Pattern};
 use crate::path::{AsPath, RawPath, value_path};
+use crate::value::has_operator_names;
 
 pub(super) fn compare<A: AsPath>(
     path: &A,
@@ -15,6 +16,63 @@ pub(super) fn compare<A: AsPath>(
         operator,
         value.map_err(|e| Error::encode(path.raw().dotted(), e)),
     )
+}
+
+/// `$in` or `$nin`.
+pub(super) fn in_list<A: AsPath>(
+    path: &A,
+    operator: &'static str,
+    values: Result<Bson, ValueError>,
+) -> Filter<A::Root> {
+    if let Ok(Bson::Array(values)) = &values
+        && let Some(reason) = not_in_lists(values)
+    {
+        return Filter::new(Err(Error::filter(path.raw().dotted().replace('\0', ""), reason)));
+    }
+    compare(path, operator, values)
+}
+
+/// Why the server would not compare with one of the values in `$in` and `$nin`.
+pub(crate) fn not_in_lists(values: &[Bson]) -> Option<&'static str> {
+    values.iter().find_map(|value| match value {
+        Bson::RegularExpression(_) => Some(
+            "in `$in` and `$nin` the server matches a regular expression as a pattern: for equal regular \
+             expressions use `eq`, for a pattern `regex`",
+        ),
+        Bson::Document(document) if is_refused_in_lists(document) => Some(
+            "the server rejects a document whose first name starts with `$` in `$in` and `$nin`: \
+             use conditions with `eq`, joined by `|`",
+        ),
+        _ => None,
+    })
+}
+
+/// A complete DBRef is a value in lists.
+fn is_refused_in_lists(document: &Document) -> bool {
+    let Some(first) = document.keys().next() else {
+        return false;
+    };
+    let is_reference = matches!(first.as_str(), "$ref" | "$id" | "$db")
+        && document.contains_key("$ref")
+        && document.contains_key("$id");
+    first.starts_with('$') && !is_reference
+}
+
+/// `{$elemMatch: {$eq: value}}`: an element is equal to the value.
+pub(super) fn element_equal(value: Bson) -> Document {
+    doc! { "$elemMatch": { "$eq": value } }
+}
+
+/// Whether `{field: {$eq: value}}` also matches a field that has no element equal to the value: for
+/// an array the field that is this array, and for null the missing field.
+pub(super) fn matches_beside_elements(value: &Bson) -> bool {
+    matches!(value, Bson::Array(_) | Bson::Null)
+}
+
+/// Whether `$all` does not compare the elements with the value: a regular expression is a pattern,
+/// a document with operators a condition, and an array also matches the whole field.
+pub(super) fn is_no_operand_of_all(value: &Bson) -> bool {
+    matches!(value, Bson::RegularExpression(_)) || matches_beside_elements(value) || has_operator_names(value)
 }
 
 /// A comparison by order. Null is rejected: the server compares it only with null.

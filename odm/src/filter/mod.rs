@@ -25,6 +25,7 @@ pub mod variant;
 
 pub use alternative::Alternative;
 pub(crate) use combine::{and, element_condition, prefixed};
+pub(crate) use compare::not_in_lists;
 use conditions::Comparison;
 pub(crate) use conditions::Conditions;
 pub(crate) use encrypted::EncryptedPaths;

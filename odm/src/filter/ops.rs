@@ -3,7 +3,10 @@
 
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
-use crate::filter::compare::{compare, is_element, matching, ordered, plain, unordered};
+use crate::filter::compare::{
+    compare, element_equal, in_list, is_element, is_no_operand_of_all, matches_beside_elements, matching,
+    ordered, plain, unordered,
+};
 use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
 use crate::path::field::Field;
@@ -93,23 +96,26 @@ pub trait FilterOps: AsPath + Sized {
         ordered(self, "$lte", value.into_value())
     }
 
-    /// `$in`: equal to one of the values. Without values no document matches.
+    /// `$in`: equal to one of the values. Without values no document matches. A regular expression,
+    /// which the server would match as a pattern, and a document whose first name starts with `$`
+    /// are rejected with [`Error::InvalidFilter`].
     #[doc = example!("o.customer().is_in([1, 2])", r#"{"customer": {"$in": [1, 2]}}"#)]
     fn is_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
     {
-        compare(self, "$in", array(values))
+        in_list(self, "$in", array(values))
     }
 
     /// `$nin`: equal to none of the values, or missing. Without values every document matches, and
-    /// writes reject a filter that consists only of such conditions.
+    /// writes reject a filter that consists only of such conditions. The values are limited as
+    /// those of [`is_in`](FilterOps::is_in).
     #[doc = example!("o.customer().not_in([1, 2])", r#"{"customer": {"$nin": [1, 2]}}"#)]
     fn not_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
     {
-        compare(self, "$nin", array(values))
+        in_list(self, "$nin", array(values))
     }
 
     /// `$exists: true`: the field is present, even if it is null.
@@ -241,7 +247,9 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, Pattern::containing(text))
     }
 
-    /// `$all`: the array contains all of the values. Without values no document matches.
+    /// `$all`: the array contains all of the values. Without values no document matches. If one of
+    /// the values is an array, null, a regular expression or a document with names that start with
+    /// `$`, each is sent as an `$elemMatch`.
     #[doc = example!("o.tags().all([\"a\", \"b\"])", r#"{"tags": {"$all": ["a", "b"]}}"#)]
     fn all<V>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
@@ -249,19 +257,14 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
-        let values = array(values);
-        if !is_element(self) {
-            return compare(self, "$all", values);
-        }
-        let each = |value: Bson| bson!({ "$elemMatch": { "$eq": value } });
-        compare(
-            self,
-            "$all",
-            values.map(|values| match values {
-                Bson::Array(values) => Bson::Array(values.into_iter().map(each).collect()),
-                other => other,
-            }),
-        )
+        let each = |value: Bson| Bson::Document(element_equal(value));
+        let values = array(values).map(|values| match values {
+            Bson::Array(values) if is_element(self) || values.iter().any(is_no_operand_of_all) => {
+                Bson::Array(values.into_iter().map(each).collect())
+            }
+            values => values,
+        });
+        compare(self, "$all", values)
     }
 
     /// `$size`: the array has exactly `len` elements. A missing field does not match, even for 0.
@@ -274,7 +277,8 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$size": i64::from(len) })
     }
 
-    /// The array contains the value. Sent as `$eq`, so that it can use an index.
+    /// The array contains the value. Sent as `$eq`, so that it can use an index; an array or null is
+    /// sent as an `$elemMatch`, because `$eq` also matches the whole field or a missing one.
     ///
     /// For a substring see [`contains_text`](FilterOps::contains_text).
     #[doc = example!("o.tags().contains(\"vip\")", r#"{"tags": {"$eq": "vip"}}"#)]
@@ -284,14 +288,11 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Contains,
     {
         let value = value.into_value();
-        if !is_element(self) {
+        if !is_element(self) && !value.as_ref().is_ok_and(matches_beside_elements) {
             return compare(self, "$eq", value);
         }
         let condition = value.map_err(|e| Error::encode(self.raw().dotted(), e));
-        Filter::on(
-            self,
-            condition.map(|value| doc! { "$elemMatch": { "$eq": value } }),
-        )
+        Filter::on(self, condition.map(element_equal))
     }
 
     /// `$elemMatch`: one element of the array matches all the conditions, whereas

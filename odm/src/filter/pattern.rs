@@ -115,7 +115,10 @@ impl Pattern {
 /// pattern.
 fn push_escaped(pattern: &mut String, text: &str) {
     for c in text.chars() {
-        if c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_' && c != ' ' && !c.is_ascii_control() {
+        // The option `x` ignores unescaped white space. `\x0b` is the vertical tab.
+        let is_space = c.is_ascii_whitespace() || c == '\x0b';
+        let is_special = c.is_ascii_punctuation() && c != '_';
+        if is_space || is_special {
             pattern.push('\\');
         }
         pattern.push(c);

@@ -71,7 +71,7 @@
 //! #[derive(Serialize, Deserialize, Document)]
 //! #[document(collection = "customers")]
 //! struct Customer {
-//!     // `None` until the document is inserted: `insert_one` returns the id, `save(&mut c)` sets it.
+//!     // `None` until the document is inserted: `insert_one(&mut c)` and `save(&mut c)` set it.
 //!     #[serde(rename = "_id")]
 //!     id: Option<ObjectId>,
 //! }

@@ -77,7 +77,38 @@
 //!
 //! [`Pipeline::lookup`](crate::Pipeline::lookup) joins in an aggregation: to filter or group by
 //! fields of the other collection. [`graph_lookup`](crate::Pipeline::graph_lookup) follows
-//! references recursively. See [Projections and aggregation](super::aggregation#joins).
+//! references recursively. See [Projections and aggregation](super::aggregation#joins). A
+//! [`Ref`](crate::Ref) is joined and compared with the ids of its model:
+//!
+//! ```
+//! use marula::{Document, Pipeline, Ref, Shape, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "customers")]
+//! struct Customer {
+//!     _id: i64,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "orders")]
+//! struct Order {
+//!     _id: i64,
+//!     customer: Ref<Customer>,
+//! }
+//!
+//! #[derive(Shape)]
+//! struct WithOrders {
+//!     #[document(flatten)]
+//!     customer: Customer,
+//!     orders: Vec<Order>,
+//! }
+//!
+//! let joined = Pipeline::<Customer>::new()
+//!     .lookup::<WithOrders>()
+//!     .on(|c| c._id(), |o| o.customer());
+//! assert!(joined.to_string().contains(r#""foreignField": "customer""#));
+//! ```
 //!
 //! # Deleting
 //!

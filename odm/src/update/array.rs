@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ValueError};
 use crate::filter::{Filter, element_condition};
 use crate::path::field::Field;
 use crate::path::marker::{Array, Writable};
@@ -11,7 +11,7 @@ use crate::path::{AsPath, ElementNav, RawPath, Read, Write, element, to_value_pa
 use crate::sort::IntoSort;
 use crate::update::ops::operation;
 use crate::update::{IntoUpdate, Update};
-use crate::value::{IntoValue, array};
+use crate::value::{IntoValue, array, has_operator_names};
 
 /// The update operators of an array. Those that add values create a missing array; the server
 /// rejects all of them for a field that is stored as another type.
@@ -46,7 +46,8 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         element::<Self::Value, _, _>(to_value_path(self).filtered(condition.into_carrier()))
     }
 
-    /// `$push`: appends a value.
+    /// `$push`: appends a value. A document with names that start with `$` is sent in `$each`, so
+    /// that the server does not read it as modifiers.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -58,7 +59,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Array,
     {
-        operation(self, "$push", value.into_value())
+        operation(self, "$push", appended(value.into_value()))
     }
 
     /// `$push` with `$each`: appends several values. [`PushEach`] has the modifiers `$position`,
@@ -89,7 +90,8 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         }
     }
 
-    /// `$addToSet`: appends the value unless the array contains an equal one.
+    /// `$addToSet`: appends the value unless the array contains an equal one. A document with names
+    /// that start with `$` is sent in `$each`, as by [`push`](ArrayUpdateOps::push).
     ///
     /// ```
     /// # use marula_guide::*;
@@ -101,7 +103,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Array,
     {
-        operation(self, "$addToSet", value.into_value())
+        operation(self, "$addToSet", appended(value.into_value()))
     }
 
     /// `$addToSet` with `$each`: appends the values that the array does not contain.
@@ -205,6 +207,18 @@ pub trait ArrayUpdateOps: AsPath + Sized {
 }
 
 impl<A: AsPath> ArrayUpdateOps for A {}
+
+/// The operand of `$push` and `$addToSet` that appends the value. The server reads a document with
+/// the name `$each` as modifiers, also if the document is a value of the application.
+fn appended(value: Result<Bson, ValueError>) -> Result<Bson, ValueError> {
+    value.map(|value| {
+        if has_operator_names(&value) {
+            Bson::Document(doc! { "$each": [value] })
+        } else {
+            value
+        }
+    })
+}
 
 /// A `$push` of several values with `$each`, and its modifiers.
 #[must_use = "a push does nothing until it is given to a call"]

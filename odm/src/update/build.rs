@@ -58,7 +58,7 @@ struct ArrayFilter {
 
 pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
     if operations.is_empty() {
-        return Err(Error::update("", "the update changes nothing"));
+        return Err(Error::update("", super::NOTHING));
     }
     let mut filters: Vec<ArrayFilter> = Vec::new();
     let mut update = Document::new();

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, Document};
+use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::json::relaxed;
@@ -39,7 +39,12 @@ struct Operation {
 enum Body {
     Operations(Vec<Operation>),
     Pipeline(Vec<Document>),
+    /// An empty update that is allowed.
+    Unchanged,
 }
+
+const NOTHING: &str =
+    "the update changes nothing; if it may, call `allow_empty()` of the action, which must not be an upsert";
 
 /// A change to documents of type `R`.
 ///
@@ -95,7 +100,8 @@ impl<R> Update<R> {
     }
 
     /// Whether the update has no operators: none was given, or only `Option`s that are `None`. A
-    /// call rejects such an update with [`Error::InvalidUpdate`].
+    /// call rejects such an update with [`Error::InvalidUpdate`], unless it
+    /// [allows](crate::collection::UpdateOne::allow_empty) it.
     ///
     /// ```
     /// # use marula::{Document, IntoUpdate, Update, prelude::*};
@@ -111,7 +117,23 @@ impl<R> Update<R> {
         match &self.body {
             Ok(Body::Operations(operations)) => operations.is_empty(),
             Ok(Body::Pipeline(stages)) => stages.is_empty(),
+            Ok(Body::Unchanged) => true,
             Err(_) => false,
+        }
+    }
+
+    /// Allows that the update is empty: then it is sent as one that changes no stored document.
+    pub(crate) fn allow_empty(&mut self) {
+        if self.is_empty() {
+            self.body = Ok(Body::Unchanged);
+        }
+    }
+
+    /// Rejects an upsert by an empty update.
+    pub(crate) fn check_upsert(&self) -> Result<()> {
+        match &self.body {
+            Ok(Body::Unchanged) => Err(Error::update("", NOTHING)),
+            _ => Ok(()),
         }
     }
 
@@ -173,6 +195,7 @@ impl<R> Update<R> {
             }
             (Body::Operations(a), b) if a.is_empty() => Ok(b),
             (a, Body::Operations(b)) if b.is_empty() => Ok(a),
+            (Body::Unchanged, other) | (other, Body::Unchanged) => Ok(other),
             _ => Err(Error::update(
                 "",
                 "a pipeline cannot be combined with another update",
@@ -248,6 +271,15 @@ impl<R> Update<R> {
                 Ok((variants, build::compile(operations)?))
             }
             Body::Pipeline(stages) => Ok((Vec::new(), Compiled::Pipeline(stages))),
+            // The server changes nothing, because it does not insert. Before MongoDB 5.0 it rejects
+            // an operator without fields.
+            Body::Unchanged => Ok((
+                Vec::new(),
+                Compiled::Operators {
+                    update: doc! { "$setOnInsert": { "_id": Bson::Null } },
+                    array_filters: Vec::new(),
+                },
+            )),
         }
     }
 }

@@ -94,9 +94,11 @@ async fn transactions_convenient_api_prose_3() {
             .await;
         let error = outcome.unwrap_err();
         assert!(error.is_timeout() && error.contains_label(label), "{error:?}");
-        let source = error.source().expect("the last error");
-        let source = source.downcast_ref::<Error>().expect("an error of the driver");
-        assert_eq!(source.code(), Some(code), "{error:?}");
+        let ErrorKind::Timeout(timeout) = error.kind() else {
+            panic!("{error:?}");
+        };
+        let cause = timeout.cause().expect("the last error");
+        assert_eq!(cause.code(), Some(code), "{error:?}");
     }
 }
 

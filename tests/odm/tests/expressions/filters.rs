@@ -319,7 +319,7 @@ fn text_is_escaped() {
     );
     assert_eq!(
         Pattern::escape("ä [b]-{c}|d #\n"),
-        "ä \\[b\\]\\-\\{c\\}\\|d \\#\n"
+        "ä\\ \\[b\\]\\-\\{c\\}\\|d\\ \\#\\\n"
     );
     assert!(
         Order::fields()

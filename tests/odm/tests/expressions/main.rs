@@ -2,5 +2,6 @@
 
 mod filters;
 mod indexes;
+mod literals;
 mod paths;
 mod updates;

@@ -276,6 +276,7 @@ fn display_prints_what_is_sent() {
     assert_eq!(pipeline.to_string(), r#"[{"$set": {"a": null}}]"#);
     assert_eq!(
         Update::<Order>::empty().to_string(),
-        "<invalid update at its top level: the update changes nothing>"
+        "<invalid update at its top level: the update changes nothing; if it may, call `allow_empty()` of the action, \
+         which must not be an upsert>"
     );
 }

@@ -410,3 +410,28 @@ async fn invalid_calls_send_nothing() {
     assert_eq!(orders.count(|o| o.note().is_missing()).await.unwrap(), 1);
     env.stop().await;
 }
+
+#[tokio::test]
+async fn a_timeout_names_its_cause_once() {
+    // Nothing listens there, so that each connection is refused until the time limit expires.
+    let client = marula::connect("mongodb://127.0.0.1:1/?timeoutMS=300")
+        .await
+        .unwrap();
+    let orders = client.database("shop").collection::<Order>();
+    let error = orders.find_all().await.unwrap_err();
+    let ErrorKind::Timeout(timeout) = error.driver().unwrap().kind() else {
+        panic!("{error:?}");
+    };
+    let cause = timeout.cause().expect("the selection error");
+    let texts = chain(&error);
+    assert!(texts[0].contains(&cause.to_string()), "{texts:?}");
+    assert!(texts.len() > 1, "the sources of the cause: {texts:?}");
+    let all = texts.join(": ");
+    for text in chain(cause) {
+        assert_eq!(all.matches(&text).count(), 1, "{text} in {all}");
+    }
+    assert_eq!(format!("{error:#}"), all);
+    let driver = error.driver().unwrap();
+    assert_eq!(format!("{driver:#}"), chain(driver).join(": "));
+    client.shutdown().await;
+}

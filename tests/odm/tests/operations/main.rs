@@ -4,6 +4,7 @@
 
 mod bulk;
 mod bulk_outcomes;
+mod call_options;
 mod cli;
 mod collection_kinds;
 mod collections;
@@ -17,6 +18,7 @@ mod future_sizes;
 mod handles;
 mod hooks;
 mod ids;
+mod literal_values;
 mod migrations;
 mod negations;
 mod nested_arrays;

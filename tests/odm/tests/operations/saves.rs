@@ -1,9 +1,11 @@
 //! `save`, `upsert_with`, inserts from iterators, and writes to whole collections.
 
+use std::collections::BTreeMap;
+
 use crate::common::Env;
 use marula::bson::ObjectId;
 use marula::prelude::*;
-use marula::{Document, Embedded, Error, Update};
+use marula::{Document, Embedded, Error, Filter, Update};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
@@ -167,6 +169,55 @@ async fn updates_that_leave_out_fields_of_an_inserted_document_are_refused() {
         assert!(error.to_string().contains(reason), "{error}");
     }
     assert!(people.find_all().await.unwrap().is_empty());
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn upsert_with_refuses_map_keys_that_are_no_paths() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+    #[document(collection = "settings")]
+    struct Settings {
+        _id: i64,
+        values: BTreeMap<String, i64>,
+        #[serde(flatten)]
+        rest: BTreeMap<String, i64>,
+    }
+    let env = Env::start().await;
+    let settings = env.db.collection::<Settings>();
+    let map = |key: &str| BTreeMap::from([(key.to_owned(), 1)]);
+    for key in ["a.b", "$inc", ""] {
+        let nested = Settings {
+            _id: 1,
+            values: map(key),
+            rest: BTreeMap::new(),
+        };
+        let flattened = Settings {
+            _id: 1,
+            values: BTreeMap::new(),
+            rest: map(key),
+        };
+        for (initial, expected) in [(&nested, format!("values.{key}")), (&flattened, key.to_owned())] {
+            let upserted = settings
+                .upsert_with(|s| s._id().eq(1), |s| s.values().entry("n").inc(1), initial)
+                .await;
+            match upserted {
+                Err(Error::Encode { path, .. }) => assert_eq!(path, expected),
+                other => panic!("{key}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(settings.count(|_| Filter::everything()).await.unwrap(), 0);
+    // A map of which no entry is updated is one value.
+    let whole = Settings {
+        _id: 1,
+        values: map("a.b"),
+        rest: map("c"),
+    };
+    settings
+        .upsert_with(|s| s._id().eq(1), |_| Update::<Settings>::empty(), &whole)
+        .await
+        .unwrap();
+    assert_eq!(settings.find_by_id(1).required().await.unwrap(), whole);
     env.stop().await;
 }
 

@@ -2,7 +2,7 @@
 //! servers of their own, of given versions.
 
 use bson::{DateTime, doc};
-use marula::driver::options::FindOptions;
+use marula::driver::options::{AggregateOptions, FindOptions};
 use marula::expr::*;
 use marula::prelude::*;
 use marula::{Client, Database, Document, Error, Projection, Shape, Update, bson};
@@ -184,6 +184,11 @@ async fn options_name_the_version() {
     let found = people.find_all().allow_disk_use(true).await.map(|_| ());
     needs(found, "allow_disk_use", "4.4");
     let found = people.find_one(|p| p.name().eq("Ada")).let_vars(doc! {}).await;
+    needs(found.map(|_| ()), "let_vars", "5.0");
+    let found = people.aggregate().let_vars(doc! {}).all().await;
+    needs(found.map(|_| ()), "let_vars", "5.0");
+    let options = AggregateOptions::default().let_vars(doc! {});
+    let found = people.aggregate().with_options(options).all().await;
     needs(found.map(|_| ()), "let_vars", "5.0");
     let inserted = people.insert_one(&person).comment("nightly").await;
     needs(inserted.map(|_| ()), "comment", "4.4");

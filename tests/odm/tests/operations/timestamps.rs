@@ -1,9 +1,9 @@
 //! `#[document(created_at)]` and `#[document(updated_at)]`.
 
 use crate::common::Env;
-use marula::bson::{DateTime, doc};
+use marula::bson::{Bson, DateTime, ObjectId, doc};
 use marula::prelude::*;
-use marula::{Document, Update};
+use marula::{Document, Error, Update};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -134,5 +134,46 @@ async fn a_saved_struct_has_the_stored_times() {
     let read = notes.find_by_id(1).required().await.unwrap();
     assert_eq!((read.created_at, read.text.as_str()), (EPOCH, "$literal"));
     assert_eq!(read.updated_at, note.updated_at);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_inserted_struct_has_the_stored_times_and_the_id() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+    #[document(collection = "drafts")]
+    struct Draft {
+        #[serde(rename = "_id")]
+        id: Option<ObjectId>,
+        #[document(created_at)]
+        created_at: DateTime,
+    }
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>();
+    let mut one = note(1);
+    notes.insert_one(&mut one).await.unwrap();
+    assert!(one.created_at > EPOCH && one.updated_at == Some(one.created_at));
+    assert_eq!(notes.find_by_id(1).required().await.unwrap(), one);
+    let mut many = [note(2), note(3)];
+    notes.insert_many(many.iter_mut()).await.unwrap();
+    let found = notes.find(|n| n.id().gt(1)).sort(|n| n.id().asc()).await.unwrap();
+    assert_eq!(found, many);
+    // A failed insert changes no struct.
+    let (mut twice, mut both) = (note(1), [note(4), note(1)]);
+    let refused = notes.insert_one(&mut twice).await;
+    assert!(matches!(refused, Err(Error::Duplicate { .. })), "{refused:?}");
+    assert!(notes.insert_many(both.iter_mut()).await.is_err());
+    assert_eq!((twice, both), (note(1), [note(4), note(1)]));
+    let drafts = env.db.collection::<Draft>();
+    let mut draft = Draft {
+        id: None,
+        created_at: EPOCH,
+    };
+    let shared = drafts.insert_one(&draft).await.unwrap();
+    assert_eq!((draft.id, draft.created_at), (None, EPOCH));
+    let inserted = drafts.insert_one(&mut draft).await.unwrap();
+    assert_eq!(draft.id.map(Bson::from), Some(inserted.inserted_id.clone()));
+    assert_ne!(shared.inserted_id, inserted.inserted_id);
+    let stored = drafts.find_by_id(draft.id.unwrap()).required().await.unwrap();
+    assert_eq!(stored, draft);
     env.stop().await;
 }

@@ -1,12 +1,12 @@
 //! Optimistic locking by `#[document(version)]`.
 
 use crate::common::Env;
-use marula::bson::{Bson, Document as BsonDocument, doc};
+use marula::bson::{Bson, DateTime, Document as BsonDocument, doc};
 use marula::driver::UpdateResult;
 use marula::driver::options::WriteConcern;
 use marula::error::FailedWriteReason;
 use marula::prelude::*;
-use marula::{Collection, Document, Error};
+use marula::{Collection, Document, Error, Fields, Update};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -384,6 +384,129 @@ async fn every_update_increments_the_version() {
     env.stop().await;
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "pages")]
+struct Page {
+    _id: i64,
+    title: String,
+    #[document(version)]
+    v: i64,
+    #[document(created_at)]
+    created: DateTime,
+    #[document(updated_at)]
+    updated: DateTime,
+}
+
+#[tokio::test]
+async fn an_upsert_that_only_inserts_changes_no_stored_document() {
+    let env = Env::start().await;
+    let pages = env.db.collection::<Page>();
+    let old = DateTime::from_millis(1);
+    let page = |id: i64| Page {
+        _id: id,
+        title: "new".to_owned(),
+        v: 0,
+        created: old,
+        updated: old,
+    };
+    let raw = pages.driver().clone_with_type::<BsonDocument>();
+    let before = doc! { "_id": 1_i64, "title": "old", "v": 3_i64, "created": old, "updated": old };
+    raw.insert_one(&before).await.unwrap();
+    let mut read = pages.find_by_id(1).required().await.unwrap();
+    for is_new in [false, true] {
+        // A stored document, or four new ones.
+        let id = |n: i64| if is_new { n } else { 1 };
+        let title = |p: Fields<Page>| p.title().set_on_insert("new");
+        let updated = pages.update_by_id(id(2), title).upsert(true).await.unwrap();
+        assert_eq!(
+            (updated.modified_count, updated.upserted_id.is_some()),
+            (0, is_new)
+        );
+        let nothing = |_: Fields<Page>| Update::empty();
+        let inserting = pages.upsert_with(|p| p._id().eq(id(3)), nothing, &page(3));
+        let inserted = inserting.await.unwrap();
+        assert_eq!(
+            (inserted.modified_count, inserted.upserted_id.is_some()),
+            (0, is_new)
+        );
+        let changed = pages
+            .find_one_and_update(|p| p._id().eq(id(4)), title)
+            .upsert(true);
+        assert_eq!(changed.await.unwrap().is_none(), is_new);
+        let bulk = pages
+            .bulk()
+            .upsert_one(|p| p._id().eq(id(5)), title)
+            .await
+            .unwrap();
+        assert_eq!(
+            (bulk.modified_count, bulk.upserted_ids.len()),
+            (0, usize::from(is_new))
+        );
+    }
+    // Without an upsert nothing is changed either.
+    pages
+        .update_by_id(1, |p| p.title().set_on_insert("new"))
+        .await
+        .unwrap();
+    assert_eq!(
+        raw.find_one(doc! { "_id": 1_i64 }).await.unwrap().unwrap(),
+        before
+    );
+    read.title = "mine".to_owned();
+    pages.save(&mut read).await.unwrap();
+    assert_eq!(read.v, 4);
+    let inserted = pages.find(|p| p._id().ne(1)).await.unwrap();
+    assert_eq!(inserted.len(), 4);
+    for page in inserted {
+        assert_eq!((page.title.as_str(), page.v), ("new", 1), "{page:?}");
+        assert!(page.created > old && page.updated > old, "{page:?}");
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_empty_update_changes_nothing_if_it_is_allowed() {
+    let env = Env::start().await;
+    let pages = env.db.collection::<Page>();
+    let old = DateTime::from_millis(1);
+    let raw = pages.driver().clone_with_type::<BsonDocument>();
+    let before = doc! { "_id": 1_i64, "title": "old", "v": 3_i64, "created": old, "updated": old };
+    raw.insert_one(&before).await.unwrap();
+    let patch = |p: Fields<Page>| (None::<&str>.map(|title| p.title().set(title)),);
+    let by_id = |id: i64| move |p: Fields<Page>| p._id().eq(id);
+    let one = |id: i64| pages.update_one(by_id(id), patch).allow_empty();
+    assert_eq!(one(1).required().await.unwrap().matched_count, 1);
+    assert!(matches!(one(2).required().await, Err(Error::NotFound { .. })));
+    let many = pages.update_many(by_id(1), patch).allow_empty().await.unwrap();
+    assert_eq!((many.matched_count, many.modified_count), (1, 0));
+    let changed = || pages.find_one_and_update(by_id(1), patch);
+    let found = changed().allow_empty().returning_new().required().await.unwrap();
+    assert_eq!((found.v, found.updated), (3, old));
+    let missing = pages.find_one_and_update(by_id(2), patch).allow_empty();
+    assert!(missing.await.unwrap().is_none());
+    assert_eq!(
+        raw.find_one(doc! { "_id": 1_i64 }).await.unwrap().unwrap(),
+        before
+    );
+    // An update that changes something is made.
+    let set = pages.update_one(by_id(1), |p| p.title().set("new")).allow_empty();
+    assert_eq!(set.await.unwrap().modified_count, 1);
+    // Upserts, and calls that do not allow it.
+    let refused = [
+        one(1).upsert(true).await.map(drop),
+        changed().allow_empty().upsert(true).await.map(drop),
+        changed().await.map(drop),
+        pages.update_many(by_id(1), patch).await.map(drop),
+    ];
+    for refused in refused {
+        match refused {
+            Err(Error::InvalidUpdate { reason, .. }) => assert!(reason.contains("allow_empty"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    env.stop().await;
+}
+
 #[tokio::test]
 async fn documents_without_a_version_are_replaced_once() {
     let env = Env::start().await;
@@ -394,19 +517,22 @@ async fn documents_without_a_version_are_replaced_once() {
         #[serde(default)]
         #[document(version)]
         v: i64,
+        #[serde(default)]
+        n: i64,
     }
     let orders = env.db.collection::<Lenient>();
     let raw = env.db.driver().collection::<BsonDocument>("orders");
     raw.insert_one(&doc! { "_id": 1 }).await.unwrap();
-    orders
-        .update_by_id(1, |o| o._id().set_on_insert(1))
-        .await
-        .unwrap();
+    orders.update_by_id(1, |o| o.n().set(1)).await.unwrap();
     let mut read = orders.find_by_id(1).required().await.unwrap();
     assert_eq!(read.v, 1);
     orders.save(&mut read).await.unwrap();
     assert_eq!(read.v, 2);
-    let largest = Lenient { _id: 2, v: i64::MAX };
+    let largest = Lenient {
+        _id: 2,
+        v: i64::MAX,
+        n: 0,
+    };
     let refused = orders.save(&largest).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Encode { path, .. } if path == "v"),
