@@ -389,7 +389,7 @@ impl<D: Model> Collection<D> {
         values: impl IntoIterator<Item = V>,
     ) -> Loading<'_, HashMap<A::Value, Vec<D>>>
     where
-        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send>,
+        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send + 'static>,
         V: IntoValue<A::Value>,
     {
         let path = field(D::fields()).raw().clone();
