@@ -319,10 +319,16 @@ impl<T> Cursor<T> {
     ///
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
-    pub async fn close(mut self) {
+    pub async fn close(self) {
+        let _ = self.close_with_result().await;
+    }
+
+    /// As [`close`](Self::close). Returns the error of killCursors.
+    pub(crate) async fn close_with_result(mut self) -> Result<()> {
         let _ending = self.cancel_fetching().await;
-        if let Some(mut state) = self.state.take() {
-            state.free().await;
+        match self.state.take() {
+            Some(mut state) => state.free().await,
+            None => Ok(()),
         }
     }
 

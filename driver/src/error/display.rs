@@ -26,6 +26,9 @@ impl fmt::Display for ErrorKind {
             Self::GridFs(e) => write!(f, "{e}"),
             Self::Encryption(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
+            Self::CursorInterrupted => f.write_str(
+                "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
+            ),
             Self::Shutdown => {
                 f.write_str("the client was shut down, or the tokio runtime in which it was created")
             }
