@@ -200,7 +200,7 @@ fn deep(levels: u8, arrays: bool) -> Vec<u8> {
         outer.extend(b"value\0");
         outer.extend(&value);
         outer.push(0);
-        let length = i32::try_from(outer.len()).unwrap();
+        let length = i32::try_from(outer.len()).expect("small");
         outer[..4].copy_from_slice(&length.to_le_bytes());
         value = outer;
     }
@@ -216,13 +216,13 @@ fn read_deep<T: DeserializeOwned + Send + 'static>(levels: u8, array: bool) -> R
             .map_err(|error| error.to_string())
     };
     let thread = thread::Builder::new().stack_size(STACK).spawn(reading);
-    thread.unwrap().join().expect("no panic")
+    thread.expect("a thread").join().expect("no panic")
 }
 
 /// The field is read in `limit` levels and not in more.
 fn check_limit<T: DeserializeOwned + Send + 'static>(limit: u8, array: bool, text: &str) {
     assert_eq!(read_deep::<T>(limit, array), Ok(()));
-    let error = read_deep::<T>(limit + 1, array).unwrap_err();
+    let error = read_deep::<T>(limit + 1, array).expect_err("too deep");
     assert!(error.contains(text), "{error}");
 }
 
