@@ -298,7 +298,11 @@ impl<T> Cursor<T> {
         self.state_with_document()?.reply.batch.current_document()
     }
 
-    /// Deserializes the current document. `D` may borrow strings and bytes from the cursor.
+    /// Deserializes the current document. `D` may borrow strings and bytes from the cursor. A
+    /// [`Document`](crate::bson::Document) is read by crate bson, which takes keys of Extended JSON for
+    /// values of other types (see [`bson::exact`](crate::bson::exact)):
+    /// [`decode_document`](crate::bson::decode_document) reads the bytes of [`current`](Self::current)
+    /// as they are.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no current document;

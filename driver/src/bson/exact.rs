@@ -2,7 +2,7 @@
 //! `#[serde(with = "marula_driver::bson::exact")]`.
 //!
 //! Crate bson deserializes a document with a key such as `$oid`, `$date` or `$uuid` as [Extended
-//! JSON], because serde does not tell it which format it reads from. MongoDB stores documents with
+//! JSON], because serde does not state which format it reads from. MongoDB stores documents with
 //! such keys, and BSON gives the keys no meaning. Without this module a field of type [`Bson`] or
 //! [`Document`] whose value is `{"$date": 5}` is read as a date, and written back as one, or cannot be
 //! read.

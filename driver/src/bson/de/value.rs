@@ -208,9 +208,10 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         if name == markers::DOCUMENT_BYTES && self.0.raw.kind() == ElementType::EmbeddedDocument {
             visitor.visit_borrowed_bytes(self.0.raw.bytes())
-        } else if matches!(name, markers::STORED_VALUE | markers::STORED_DOCUMENT) {
-            self.stored(name, visitor)
         } else if name.starts_with('$') {
+            if matches!(name, markers::STORED_VALUE | markers::STORED_DOCUMENT) {
+                return self.stored(name, visitor);
+            }
             self.pass_on(true);
             self.parsed(|value| value.deserialize_newtype_struct(name, visitor))
         } else {
