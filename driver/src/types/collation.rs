@@ -85,10 +85,13 @@ impl Collation {
     }
 }
 
+/// The name of a field that is missing or has a type that cannot be used.
+pub(crate) struct UnusableField(String);
+
 impl<'de> Deserialize<'de> for Collation {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let document: Document = exact::deserialize(deserializer)?;
-        Self::from_document(document).map_err(|field| {
+        Self::from_document(document).map_err(|UnusableField(field)| {
             D::Error::custom(format!(
                 "the field {field:?} of a collation is missing or has another type"
             ))
@@ -99,7 +102,7 @@ impl<'de> Deserialize<'de> for Collation {
 impl Collation {
     /// Reads a stored collation. Fails with the name of a field that is missing or has a type that
     /// cannot be used. Other fields, such as `version`, are ignored.
-    pub(crate) fn from_document(document: Document) -> Result<Self, String> {
+    pub(crate) fn from_document(document: Document) -> Result<Self, UnusableField> {
         let mut fields = StoredFields::new(document);
         let locale = fields.take("locale", text);
         let collation = Self {
@@ -111,11 +114,11 @@ impl Collation {
             max_variable: fields.take("maxVariable", text),
             normalization: fields.take("normalization", boolean),
             backwards: fields.take("backwards", boolean),
-            locale: locale.ok_or("locale")?,
+            locale: locale.ok_or_else(|| UnusableField("locale".to_owned()))?,
         };
         match fields.unusable.keys().next() {
             None => Ok(collation),
-            Some(field) => Err(field.clone()),
+            Some(field) => Err(UnusableField(field.clone())),
         }
     }
 }
