@@ -431,7 +431,7 @@ impl<D: Model> Collection<D> {
         values: impl IntoIterator<Item = V>,
     ) -> LoadBy<'_, D, A::Value>
     where
-        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send>,
+        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send + 'static>,
         V: IntoValue<A::Value>,
     {
         let path = field(D::fields()).raw().clone();
@@ -502,7 +502,7 @@ impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
 
 impl<'a, D: Model, V> IntoFuture for LoadBy<'a, D, V>
 where
-    V: Field + Eq + Hash + DeserializeOwned + Send + 'a,
+    V: Field + Eq + Hash + DeserializeOwned + Send + 'static,
 {
     type Output = Result<HashMap<V, Vec<D>>>;
     type IntoFuture = Loading<'a, HashMap<V, Vec<D>>>;

@@ -1,7 +1,9 @@
 //! Versions of documents: older documents are upgraded when they are read, and written in the present
 //! form.
 
-use crate::bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, from_raw, to_raw_document};
+use crate::bson::{
+    Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, decode_document, to_raw_document,
+};
 use crate::error::BoxedError;
 use crate::form::decode::Undecodable;
 
@@ -89,7 +91,7 @@ impl SchemaVersion {
 
     #[cold]
     fn upgrade(self, raw: &RawDocument, from: u32) -> Result<RawDocumentBuf, Outdated> {
-        let mut document: Document = from_raw(raw).map_err(|e| Outdated::Invalid(e.into()))?;
+        let mut document = decode_document(raw.as_bytes()).map_err(|e| Outdated::Invalid(e.into()))?;
         let id = document.get("_id").cloned();
         for from in from..self.version {
             let upgraded = (self.upgrade)(from, &mut document);
@@ -153,7 +155,7 @@ mod tests {
     fn upgraded(document: &Document) -> Result<Option<Document>, Outdated> {
         let raw = to_raw_document(document).expect("a document");
         let upgraded = VERSION.upgraded(&raw, WithoutField::Old)?;
-        Ok(upgraded.map(|raw| from_raw(&raw).expect("a document")))
+        Ok(upgraded.map(|raw| decode_document(raw.as_bytes()).expect("a document")))
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
 use crate::bson::raw_ids::{self, RawIdVisitor, RawIds};
-use crate::bson::{Bson, RawDocument, from_bson, from_raw, from_slice, to_bson};
+use crate::bson::{Bson, RawDocument, from_bson_owned, from_raw, from_slice, to_bson};
 use crate::error::ValueError;
 use crate::form::Form;
 use crate::form::decode::{self, Undecodable};
@@ -96,9 +96,9 @@ pub(crate) fn decode_raw<T: Field + DeserializeOwned>(raw: &RawDocument) -> Resu
 }
 
 /// Decodes a value.
-pub(crate) fn decode_value<T: Field + DeserializeOwned>(value: &Bson) -> Result<T, Undecodable> {
+pub(crate) fn decode_value<T: Field + DeserializeOwned + 'static>(value: &Bson) -> Result<T, Undecodable> {
     match T::form() {
-        Form::Plain => Ok(from_bson(value)?),
-        form => Ok(from_bson(&decode::converted_value(form, value)?)?),
+        Form::Plain => Ok(from_bson_owned(value)?),
+        form => Ok(from_bson_owned(&decode::converted_value(form, value)?)?),
     }
 }

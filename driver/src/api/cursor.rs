@@ -298,7 +298,11 @@ impl<T> Cursor<T> {
         self.state_with_document()?.reply.batch.current_document()
     }
 
-    /// Deserializes the current document. `D` may borrow strings and bytes from the cursor.
+    /// Deserializes the current document. `D` may borrow strings and bytes from the cursor. A
+    /// [`Document`](crate::bson::Document) is read by crate bson, which takes keys of Extended JSON for
+    /// values of other types (see [`bson::exact`](crate::bson::exact)):
+    /// [`decode_document`](crate::bson::decode_document) reads the bytes of [`current`](Self::current)
+    /// as they are.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no current document;
@@ -319,10 +323,16 @@ impl<T> Cursor<T> {
     ///
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
-    pub async fn close(mut self) {
+    pub async fn close(self) {
+        let _ = self.close_with_result().await;
+    }
+
+    /// As [`close`](Self::close). Returns the error of killCursors.
+    pub(crate) async fn close_with_result(mut self) -> Result<()> {
         let _ending = self.cancel_fetching().await;
-        if let Some(mut state) = self.state.take() {
-            state.free().await;
+        match self.state.take() {
+            Some(mut state) => state.free().await,
+            None => Ok(()),
         }
     }
 

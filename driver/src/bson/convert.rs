@@ -80,14 +80,23 @@ fn malformed_raw(error: &DecodeError) -> EncodeError {
 
 /// Decodes one document into a type that borrows nothing.
 ///
-/// As [`from_slice`](super::from_slice), but with a direct implementation for [`Document`] and
-/// [`RawDocumentBuf`]. It is faster, and exact: crate bson deserializes a document with a key such
-/// as `$oid` or `$date` as Extended JSON.
+/// As [`from_slice`](super::from_slice), but with a direct implementation for [`Document`], [`Bson`]
+/// and [`RawDocumentBuf`]. It is faster, and exact: crate bson deserializes a document with a key such
+/// as `$oid` or `$date` as Extended JSON. Fields of these types are exact with
+/// [`exact`](super::exact) only.
 ///
 /// # Errors
 /// If the bytes are malformed, or do not have the form of `T`.
 #[inline]
 pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T, DecodeError> {
+    match from_slice_directly(bytes)? {
+        Some(value) => Ok(value),
+        None => de::from_slice(bytes),
+    }
+}
+
+/// Decodes one document without serde, if `T` is a type with a direct implementation.
+pub(super) fn from_slice_directly<T: 'static>(bytes: &[u8]) -> Result<Option<T>, DecodeError> {
     let mut slot: Option<T> = None;
     let any: &mut dyn Any = &mut slot;
     if let Some(document) = any.downcast_mut::<Option<Document>>() {
@@ -95,11 +104,10 @@ pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T
     } else if let Some(document) = any.downcast_mut::<Option<RawDocumentBuf>>() {
         RawElements::new(bytes)?;
         *document = RawDocumentBuf::from_bytes(bytes.to_vec()).ok();
+    } else if let Some(value) = any.downcast_mut::<Option<Bson>>() {
+        *value = Some(Bson::Document(decode_document(bytes)?));
     }
-    match slot {
-        Some(value) => Ok(value),
-        None => de::from_slice(bytes),
-    }
+    Ok(slot)
 }
 
 /// Converts a document into a type.
@@ -117,11 +125,44 @@ pub fn from_document<T: DeserializeOwned>(document: &Document) -> Result<T, Deco
 /// # Errors
 /// If the value does not have the form of `T`, or cannot be represented as BSON.
 pub fn from_bson<T: DeserializeOwned>(value: &Bson) -> Result<T, DecodeError> {
+    let document = document_with(value)?;
+    de::from_raw_value(first_element(&document)?.value, &document)
+}
+
+/// Encodes a document with one element, whose key is empty.
+fn document_with(value: &Bson) -> Result<Vec<u8>, DecodeError> {
     let mut bytes = vec![0; 4];
     append_bson("", value, &mut bytes).map_err(|error| unencodable(&error))?;
-    let document = close(bytes).map_err(|error| unencodable(&error))?;
-    let element = first_element(&document)?;
-    de::from_raw_value(element.value, &document)
+    close(bytes).map_err(|error| unencodable(&error))
+}
+
+/// As [`from_bson`], but with a direct implementation for [`Bson`], [`Document`] and
+/// [`RawDocumentBuf`], which is exact: see [`from_slice_owned`].
+///
+/// # Errors
+/// If the value does not have the form of `T`, or cannot be represented as BSON.
+pub fn from_bson_owned<T: DeserializeOwned + 'static>(value: &Bson) -> Result<T, DecodeError> {
+    let document = document_with(value)?;
+    let value = first_element(&document)?.value;
+    match value.document() {
+        Ok(inner) => from_slice_owned(inner.as_bytes()),
+        Err(_) => from_raw_value(value, &document),
+    }
+}
+
+/// Decodes one value of a document into a type that borrows nothing. A [`Bson`] is exact.
+fn from_raw_value<T: DeserializeOwned + 'static>(
+    value: super::RawValue<'_>,
+    input: &[u8],
+) -> Result<T, DecodeError> {
+    let mut slot: Option<T> = None;
+    if let Some(tree) = (&mut slot as &mut dyn Any).downcast_mut::<Option<Bson>>() {
+        *tree = Some(tree::value(value, input)?);
+    }
+    match slot {
+        Some(value) => Ok(value),
+        None => de::from_raw_value(value, input),
+    }
 }
 
 #[cold]

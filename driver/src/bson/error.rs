@@ -95,8 +95,8 @@ impl serde::ser::Error for EncodeError {
 /// confidential. The message of an application's own `Deserialize`, or of the error of its
 /// `TryFrom`, is kept as it is, up to 1024 bytes.
 ///
-/// Messages of crate bson that contain the value are replaced. Those of its `serde_helpers`, which
-/// this crate does not export, are kept.
+/// Messages of crate bson that contain the value are replaced. Those of its
+/// [`serde_helpers`](super::serde_helpers) are kept.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
@@ -283,6 +283,9 @@ impl fmt::Display for DecodeError {
         f.write_str(self.message())?;
         if let Some(found) = self.type_found() {
             write!(f, ", found {found}")?;
+        }
+        if let Some(Found::Buffered(_)) = self.inner.found {
+            f.write_str(" in a field of a flattened, tagged or untagged type, which serde does not name,")?;
         }
         match self.inner.offset {
             Some(offset) => write!(f, " at byte {offset}"),

@@ -5,12 +5,18 @@ use super::error::EncodeError;
 /// Maximum nesting of documents and arrays, including the outermost document, for encoding and
 /// decoding.
 ///
-/// Servers accept 100 levels in stored documents and 180 in commands; replies nest such documents
-/// further. The limit bounds recursion. A [`Document`](super::Document) read through serde takes
-/// about 10 KiB of stack per level in unoptimized builds, most of it in crate bson;
-/// [`decode_document`](super::decode_document) and [`from_slice_owned`](super::from_slice_owned)
-/// take far less.
+/// MongoDB documents 100 levels as its limit. Its servers accept 180 in stored documents and 200 in
+/// commands by default (`maxBSONDepth`). The limit bounds recursion, so that decoding does not need
+/// more than the 2 MiB of stack that threads usually have, also in unoptimized builds.
+///
+/// 100 levels are the limit of a value that is read through crate bson or through a buffer of serde:
+/// a field of type [`Bson`](super::Bson) or [`Document`](super::Document) without
+/// [`exact`](super::exact), and a field of a type that is flattened, tagged or untagged. Crate bson
+/// takes about 10 KiB of stack per level in unoptimized builds.
 pub const MAX_DEPTH: u8 = 200;
+
+/// Maximum nesting of a value that is passed to a reader of any type, such as crate bson's.
+pub(super) const MAX_DEPTH_OF_ANY: u8 = 100;
 
 /// The smallest document: a length and the terminating zero byte.
 pub(crate) const MIN_DOCUMENT: usize = 5;

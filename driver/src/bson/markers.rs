@@ -28,5 +28,9 @@ pub(crate) const STORED_TYPE: &str = "stored_type";
 pub(crate) const STORED: &str = "stored";
 /// Field of [`RAW_IDS`]: the value.
 pub(crate) const VALUE: &str = "value";
+/// Newtype of this crate: requests the stored form of any value; see `exact`.
+pub(crate) const STORED_VALUE: &str = "$marula_stored_value";
+/// Newtype of this crate: requests the stored form of a document; see `exact`.
+pub(crate) const STORED_DOCUMENT: &str = "$marula_stored_document";
 /// Newtype of this crate: requests the bytes of the document it is read from.
 pub const DOCUMENT_BYTES: &str = "$marula_document_bytes";

@@ -40,10 +40,33 @@
 //!   Binary subtype 4 too, but is read as any other bytes: from each subtype, also from a legacy
 //!   UUID (subtype 3), whose bytes can be in another order.
 //! - Dates are stored as [`DateTime`]. Types of other crates are stored in the form that they
-//!   serialize to, e.g. `std::time::SystemTime` as a document.
+//!   serialize to: `chrono::DateTime` and `jiff::Timestamp` as text, which MongoDB does not compare
+//!   with dates and which a TTL index ignores, and `std::time::SystemTime` as a document. For a field of
+//!   such a type that is stored as a date, use the types of [`serde_helpers::datetime`] with crate
+//!   serde_with (features `serde_with-3` and e.g. `chrono-0_4` of crate bson), or a field of type
+//!   [`DateTime`] that is converted.
 //! - Map keys are strings. Integers, booleans, characters, unit variants, UUIDs and ObjectIds are
 //!   written as text and read from it.
 //! - `is_human_readable` is false for values, and true for map keys.
+//!
+//! # Fields of any type
+//!
+//! A [`Document`] as a whole, such as a result of a `Collection<Document>`, is read as it is stored.
+//! A field of type [`Bson`] or [`Document`] is read by crate bson, which takes a document with a key of
+//! Extended JSON, such as `{"$date": 5}`, for a value of that type: the value that is written back is
+//! another, or the document cannot be read. MongoDB 5.0+ stores such keys. With [`exact`], or as
+//! [`RawBson`] or [`RawDocumentBuf`], a field is read as it is stored:
+//!
+//! ```
+//! # use marula_driver::bson::{Bson, Document};
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! struct Event {
+//!     #[serde(with = "marula_driver::bson::exact")]
+//!     details: Document,
+//!     #[serde(with = "marula_driver::bson::exact", default)]
+//!     origin: Option<Bson>,
+//! }
+//! ```
 //!
 //! # Flattened fields and tagged enums
 //!
@@ -67,6 +90,7 @@ mod db_ref;
 mod de;
 mod element;
 mod error;
+pub mod exact;
 mod extended_json;
 mod limits;
 mod markers;
@@ -84,6 +108,8 @@ mod vector;
 mod writer;
 
 #[doc(no_inline)]
+pub use ::bson::serde_helpers;
+#[doc(no_inline)]
 pub use ::bson::{
     Array, Binary, Bson, DateTime, DbPointer, Decimal128, Document, JavaScriptCodeWithScope, RawArray,
     RawArrayBuf, RawBinaryRef, RawBson, RawBsonRef, RawDbPointerRef, RawDocument, RawDocumentBuf,
@@ -93,7 +119,8 @@ pub use ::bson::{
 };
 
 pub use convert::{
-    IntoDocument, from_bson, from_document, from_slice_owned, to_bson, to_document, to_raw_document, to_vec,
+    IntoDocument, from_bson, from_bson_owned, from_document, from_slice_owned, to_bson, to_document,
+    to_raw_document, to_vec,
 };
 pub use db_ref::DbRef;
 pub use de::{from_raw, from_raw_bson, from_slice};

@@ -26,6 +26,9 @@ impl fmt::Display for ErrorKind {
             Self::GridFs(e) => write!(f, "{e}"),
             Self::Encryption(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
+            Self::CursorInterrupted => f.write_str(
+                "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
+            ),
             Self::Shutdown => {
                 f.write_str("the client was shut down, or the tokio runtime in which it was created")
             }
@@ -147,6 +150,7 @@ mod tests {
             ErrorKind::Encryption(EncryptionError::KeyVault(network())),
             ErrorKind::Unsupported(text()),
             ErrorKind::Shutdown,
+            ErrorKind::CursorInterrupted,
         ];
         let login = AuthenticationError::new("SCRAM-SHA-256", refused).into();
         let mut all: Vec<Error> = kinds.into_iter().map(Error::new).collect();
@@ -163,7 +167,7 @@ mod tests {
         names!(
             InvalidArgument ConnectionString Dns Encode Decode Network ServerSelection Pool Protocol
             InvalidReply Command Authentication Write BulkWrite ClientBulkWrite GridFs Encryption
-            Unsupported Shutdown Timeout
+            Unsupported Shutdown Timeout CursorInterrupted
         )
     }
 
@@ -186,7 +190,7 @@ mod tests {
         all.extend(nested.collect::<Vec<_>>());
         all.extend(timeouts);
         let names: BTreeSet<&str> = all.iter().map(name).collect();
-        assert_eq!(names.len(), 20, "a kind is missing: {names:?}");
+        assert_eq!(names.len(), 21, "a kind is missing: {names:?}");
         for error in &all {
             let texts = chain(error);
             let all = texts.join(": ");

@@ -156,6 +156,9 @@ pub enum ErrorKind {
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),
+    /// A cursor has ended because the future of its last getMore was dropped before the reply arrived. The
+    /// documents of the reply are lost. The next call of the cursor returns the error, once.
+    CursorInterrupted,
     /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown), or its tokio runtime
     /// was. If the runtime ends after the command of an operation was sent, the operation fails with
     /// [`Network`](Self::Network) instead, because the server may have run the command.

@@ -8,13 +8,15 @@
 //! ("Request Size Limits"), [Retryable
 //! Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
-use super::{Operation, OperationOverrides, Properties, ReplyContext, Retry, decode_owned, message_budget};
+use super::{Operation, OperationOverrides, Properties, ReplyContext, Retry, message_budget};
 use crate::{
     Error, ErrorKind, Namespace, Result,
-    bson::{Bson, RawElements},
+    bson::{Bson, RawElements, find_element},
     error::{BulkWriteError, WriteFailure},
     proto::{
-        command::{CommandBuilder, Reply, document_bytes, write_concern_error, write_errors},
+        command::{
+            CommandBuilder, Reply, document_bytes, statement_index, write_concern_error, write_errors,
+        },
         description::HelloReply,
         wire::MessageWriter,
     },
@@ -242,18 +244,43 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
         buffer.len()
     }
 
-    fn position(&self, index: i64) -> usize {
-        self.statements
-            .position(usize::try_from(index).unwrap_or_default())
+    /// The position in the call of the statement that the reply names.
+    fn position(&self, index: usize) -> Result<usize> {
+        if index < self.count {
+            return Ok(self.statements.position(index));
+        }
+        Err(Error::invalid_reply(format!(
+            "a reply names the statement {index} of a command with {} statements",
+            self.count
+        )))
+    }
+
+    /// Reads the counts and the ids of upserted documents.
+    fn read_outcome(&mut self, reply: &Reply<'_>) -> Result<()> {
+        self.outcome = WriteOutcome {
+            n: reply.n_of_writes()?,
+            n_modified: reply.n_modified()?,
+            upserted: self.read_upserted(reply)?,
+            error: None,
+        };
+        Ok(())
+    }
+
+    /// The errors of the statements and of the write concern.
+    #[cold]
+    fn read_failures(&self, reply: &Reply<'_>) -> Result<BulkWriteError> {
+        let mut failures = BulkWriteError {
+            write_errors: write_errors(reply)?,
+            write_concern_error: write_concern_error(reply),
+            ..BulkWriteError::default()
+        };
+        for error in &mut failures.write_errors {
+            error.index = self.position(error.index)?;
+        }
+        Ok(failures)
     }
 
     fn read_upserted(&self, reply: &Reply<'_>) -> Result<Box<[(usize, Bson)]>> {
-        #[derive(serde::Deserialize)]
-        struct Upserted {
-            index: i64,
-            #[serde(rename = "_id")]
-            id: Bson,
-        }
         let Some(array) = reply.upserted() else {
             return Ok(Box::default());
         };
@@ -261,8 +288,13 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
             .map(|element| {
                 let bytes = document_bytes(element?.value)
                     .ok_or_else(|| Error::invalid_reply("an element of \"upserted\" is not a document"))?;
-                let upserted: Upserted = decode_owned(bytes)?;
-                Ok((self.position(upserted.index), upserted.id))
+                let index = find_element(bytes, "index")?.and_then(|element| statement_index(element.value));
+                let (Some(index), Some(id)) = (index, find_element(bytes, "_id")?) else {
+                    return Err(Error::invalid_reply(
+                        "an element of \"upserted\" has no valid fields \"index\" and \"_id\"",
+                    ));
+                };
+                Ok((self.position(index)?, id.value.to_bson()?))
             })
             .collect()
     }
@@ -349,25 +381,13 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
-        self.outcome = WriteOutcome {
-            n: reply.n(),
-            n_modified: reply.n_modified(),
-            upserted: self.read_upserted(reply)?,
-            error: None,
-        };
+        self.read_outcome(reply).map_err(|error| reply.annotate(error))?;
         if !reply.has_write_failures() {
             return Ok(());
         }
-        let mut failures = BulkWriteError {
-            write_errors: write_errors(reply)?,
-            write_concern_error: write_concern_error(reply)?,
-            ..BulkWriteError::default()
-        };
+        let failures = self.read_failures(reply).map_err(|error| reply.annotate(error))?;
         if failures.write_errors.is_empty() && failures.write_concern_error.is_none() {
             return Ok(());
-        }
-        for error in &mut failures.write_errors {
-            error.index = self.statements.position(error.index);
         }
         Err(reply.annotate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
     }

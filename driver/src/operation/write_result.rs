@@ -13,7 +13,7 @@ pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     }
     let failure = WriteFailure {
         write_error: write_errors(reply)?.into_iter().next(),
-        write_concern_error: write_concern_error(reply)?,
+        write_concern_error: write_concern_error(reply),
     };
     if failure == WriteFailure::default() {
         return Ok(());

@@ -3,6 +3,11 @@
 //! [Collation]:
 //! https://github.com/mongodb/specifications/blob/master/source/collation/collation.md
 
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::stored_fields::{StoredFields, boolean, int32, text};
+use crate::bson::{Document, exact};
+
 /// Language-specific rules for comparing strings in a query, update or index ([Collation]).
 ///
 /// A field that is `None` is not sent, and the server's default for the locale applies; the
@@ -15,7 +20,9 @@
 /// ```
 ///
 /// [Collation]: https://www.mongodb.com/docs/manual/reference/collation/
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+///
+/// A stored collation may have numbers in place of Booleans, and a `strength` of any numeric type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Collation {
@@ -75,5 +82,43 @@ impl Collation {
     pub fn with_numeric_ordering(mut self, on: bool) -> Self {
         self.numeric_ordering = Some(on);
         self
+    }
+}
+
+/// The name of a field that is missing or has a type that cannot be used.
+pub(crate) struct UnusableField(String);
+
+impl<'de> Deserialize<'de> for Collation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document: Document = exact::deserialize(deserializer)?;
+        Self::from_document(document).map_err(|UnusableField(field)| {
+            D::Error::custom(format!(
+                "the field {field:?} of a collation is missing or has another type"
+            ))
+        })
+    }
+}
+
+impl Collation {
+    /// Reads a stored collation. Fails with the name of a field that is missing or has a type that
+    /// cannot be used. Other fields, such as `version`, are ignored.
+    pub(crate) fn from_document(document: Document) -> Result<Self, UnusableField> {
+        let mut fields = StoredFields::new(document);
+        let locale = fields.take("locale", text);
+        let collation = Self {
+            case_level: fields.take("caseLevel", boolean),
+            case_first: fields.take("caseFirst", text),
+            strength: fields.take("strength", int32),
+            numeric_ordering: fields.take("numericOrdering", boolean),
+            alternate: fields.take("alternate", text),
+            max_variable: fields.take("maxVariable", text),
+            normalization: fields.take("normalization", boolean),
+            backwards: fields.take("backwards", boolean),
+            locale: locale.ok_or_else(|| UnusableField("locale".to_owned()))?,
+        };
+        match fields.unusable.keys().next() {
+            None => Ok(collation),
+            Some(field) => Err(UnusableField(field.clone())),
+        }
     }
 }

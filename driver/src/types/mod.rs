@@ -27,6 +27,7 @@ pub(crate) mod secret;
 pub(crate) mod server_api;
 pub(crate) mod server_requirement;
 pub(crate) mod server_version;
+pub(crate) mod stored_fields;
 pub(crate) mod text;
 pub(crate) mod timeout;
 pub(crate) mod timeout_mode;

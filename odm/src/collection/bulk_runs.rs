@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::bson::{Bson, Document, RawDocumentBuf, from_raw};
+use crate::bson::{Bson, Document, RawDocumentBuf, decode_document};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
 use crate::collection::bulk_versions::{Effect, Replaced, Run, key};
@@ -180,7 +180,7 @@ impl<'a, D: Model> Runs<'a, D> {
                 None => finding.await?.try_collect().await?,
             };
             for found in found {
-                let found: Document = from_raw(&found)?;
+                let found = decode_document(found.as_bytes())?;
                 let id = found.get("_id").cloned().unwrap_or(Bson::Null);
                 match by_id.remove(&key(&id)?) {
                     Some((index, replacement)) => {
@@ -204,7 +204,9 @@ impl<'a, D: Model> Runs<'a, D> {
                 .find_one(filter)
                 .read_preference(ReadPreference::primary());
             match in_session!(session.as_deref_mut(), finding).await? {
-                Some(found) => self.compare(index, replacement, from_raw(&found)?, all_missed)?,
+                Some(found) => {
+                    self.compare(index, replacement, decode_document(found.as_bytes())?, all_missed)?;
+                }
                 None if replacement.must_exist => self.conflict(index, replacement.id()),
                 None => {}
             }

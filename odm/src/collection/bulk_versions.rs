@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_vec};
+use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc, to_vec};
 use crate::collection::encrypted::SAFE_CONTENT;
 use crate::driver::{self, WriteModel, options::ServerRequirement};
 
@@ -100,7 +100,7 @@ impl Replaced {
     /// Whether the stored document, which has the id of the replacement, is the replacement. The ids can
     /// have different encodings. The server replaces empty timestamps by the current time.
     pub(super) fn is(&self, mut stored: Document) -> driver::Result<bool> {
-        let sent: Document = from_raw(&self.sent)?;
+        let sent = decode_document(self.sent.as_bytes())?;
         stored.remove("_id");
         if !sent.contains_key(SAFE_CONTENT) {
             stored.remove(SAFE_CONTENT);

@@ -63,7 +63,7 @@ pub(super) fn upgraded<D: Model>(
 }
 
 /// Decodes a value at a path.
-pub(crate) fn value_at<T: Field + DeserializeOwned>(
+pub(crate) fn value_at<T: Field + DeserializeOwned + 'static>(
     namespace: &Namespace,
     id: Option<Bson>,
     path: &str,

@@ -1,7 +1,7 @@
 //! Whole documents in the form in which they are written: after hooks and validation, with a new id
 //! and the maintained fields.
 
-use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
+use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, decode_document, doc};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
 use crate::collection::encrypted::encryptable;
@@ -158,7 +158,7 @@ pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Re
 }
 
 pub(super) fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
-    from_raw(raw).map_err(|e| Error::encode("", ValueError::new(e.message())))
+    decode_document(raw.as_bytes()).map_err(|e| Error::encode("", ValueError::new(e.message())))
 }
 
 /// Sets the maintained fields of a replacement.

@@ -1,7 +1,7 @@
 //! Keyset pagination: a page is selected by the sort keys of the last document of the page before
 //! it, so that the server skips no documents.
 
-use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, from_raw, to_raw_document};
+use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, decode_document, doc, to_raw_document};
 use crate::collection::find::Find;
 use crate::collection::token::{self, Direction, Token};
 use crate::error::{Error, Result};
@@ -138,7 +138,7 @@ fn with_keys(projection: Option<Document>, keys: &Document) -> (Option<Document>
 
 /// A document without the field of [`KEYS`], and this field.
 fn without_keys(document: &RawDocument) -> Result<(RawDocumentBuf, Document)> {
-    let mut document: Document = from_raw(document).map_err(malformed)?;
+    let mut document = decode_document(document.as_bytes()).map_err(malformed)?;
     let values = match document.remove(KEYS) {
         Some(Bson::Document(values)) => values,
         _ => Document::new(),

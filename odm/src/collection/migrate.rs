@@ -439,7 +439,7 @@ impl<D: Model> Source<D> {
         if bytes > STATEMENT_BYTES {
             return Err(MigrationFailureReason::TooLarge { bytes });
         }
-        let whole = crate::bson::from_raw::<Document>(old);
+        let whole = crate::bson::decode_document(old.as_bytes());
         let whole = whole.map_err(|e| {
             MigrationFailureReason::Upgrade(Error::encode("", crate::ValueError::new(e.message())))
         })?;

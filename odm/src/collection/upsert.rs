@@ -1,6 +1,6 @@
 //! [`Collection::upsert_with`], and writes to all documents of a collection.
 
-use crate::bson::{Bson, Document, doc, from_raw};
+use crate::bson::{Bson, Document, decode_document, doc};
 use crate::collection::encoded::{for_insert, for_insert_without_id};
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of, kind};
 use crate::error::{Error, Result, ValueError};
@@ -106,7 +106,8 @@ fn on_insert<D: Model>(
     } else {
         for_insert(collection, initial)?.0
     };
-    let mut fields: Document = from_raw(&raw).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
+    let mut fields =
+        decode_document(raw.as_bytes()).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
     if has_id {
         fields.remove("_id");
     }

@@ -1,7 +1,7 @@
 //! Checks of writes before they are sent: a filter with conditions, and an id for a document that
 //! may be inserted.
 
-use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
+use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc, to_raw_document};
 use crate::collection::encrypted::check_upsert;
 use crate::collection::soft_delete::Scope;
 use crate::collection::{Collection, kind, maintained, pipeline};
@@ -183,8 +183,8 @@ pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) ->
 /// The fields of a document without its id.
 pub(super) fn without_id<D: Model>(document: &D) -> Result<Document> {
     let raw = to_raw(&Stored::new(document))?;
-    let mut fields: Document =
-        from_raw(&raw).map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
+    let mut fields = decode_document(raw.as_bytes())
+        .map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
     fields.remove("_id");
     Ok(fields)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::bson::{Document, RawDocument, from_raw};
+use crate::bson::{Document, RawDocument, decode_document};
 use crate::driver::{self, ErrorKind, WriteError};
 use crate::error::{Error, ValueError};
 
@@ -60,7 +60,7 @@ pub(super) fn failed_writes(f: &mut fmt::Formatter<'_>, errors: &[WriteError]) -
 /// `findAndModify` reports a duplicate key as a command error, with `keyPattern` beside `code`.
 fn key_pattern(reply: &RawDocument) -> Option<Document> {
     let pattern = reply.get_document("keyPattern").ok()?;
-    from_raw::<Document>(pattern).ok()
+    decode_document(pattern.as_bytes()).ok()
 }
 
 /// The name in `E11000 duplicate key error collection: db.c index: email_1 dup key: { … }`, or in

@@ -1,6 +1,6 @@
 //! The documents that prevent a unique index.
 
-use crate::bson::{Bson, Document, doc, from_document};
+use crate::bson::{Bson, Document, decode_document, doc, from_document};
 use crate::driver::{
     self,
     options::{Collation, ReadConcern, ReadPreference},
@@ -35,7 +35,7 @@ pub(super) async fn find(
     let mut cursor = group.with_type::<Document>().await?;
     let mut found = Vec::new();
     while cursor.advance().await? {
-        let group: Document = cursor.deserialize_current()?;
+        let group = decode_document(cursor.current()?.as_bytes())?;
         let values = group.get_document("_id").unwrap_or(&empty);
         let id = |name| group.get(name).cloned().unwrap_or(Bson::Null);
         found.push(DuplicateKey {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bson::{Bson, DateTime, Document, doc};
+use crate::bson::{Bson, DateTime, Document, decode_document, doc};
 use crate::driver::{
     self,
     options::{ReadConcern, ReadPreference, WriteConcern},
@@ -99,7 +99,7 @@ pub(super) async fn read(database: &driver::Database) -> driver::Result<BTreeMap
     let filter = doc! { "_id.collection": { "$exists": true } };
     let mut cursor = collection(database).find(filter).await?;
     while cursor.advance().await? {
-        let record: Document = cursor.deserialize_current()?;
+        let record = decode_document(cursor.current()?.as_bytes())?;
         let Ok(id) = record.get_document("_id") else {
             continue;
         };

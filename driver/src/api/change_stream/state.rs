@@ -237,7 +237,8 @@ impl State {
     /// Closes the cursor on the server.
     pub(super) async fn close(&mut self) {
         if let Some(cursor) = &mut self.cursor {
-            cursor.free().await;
+            // The server closes idle cursors after 10 minutes.
+            let _ = cursor.free().await;
         }
     }
 }

@@ -135,7 +135,7 @@ impl<'a> Batcher<'a> {
         let mut ids = statements.advance(count);
         match S::KIND {
             WriteKind::Insert => {
-                self.result.inserted_count += outcome.n;
+                add(&mut self.result.inserted_count, outcome.n);
                 if !failed.is_empty() {
                     ids.retain(|(position, _)| {
                         stopped_at.is_none_or(|at| *position < at) && failed.binary_search(position).is_err()
@@ -149,11 +149,14 @@ impl<'a> Batcher<'a> {
             }
             WriteKind::Update => {
                 // In the reply, `n` includes upserts, which matched no document.
-                self.result.matched_count += outcome.n.saturating_sub(outcome.upserted.len() as u64);
-                self.result.modified_count += outcome.n_modified;
+                add(
+                    &mut self.result.matched_count,
+                    outcome.n.saturating_sub(outcome.upserted.len() as u64),
+                );
+                add(&mut self.result.modified_count, outcome.n_modified);
                 self.result.upserted_ids.extend(outcome.upserted);
             }
-            WriteKind::Delete => self.result.deleted_count += outcome.n,
+            WriteKind::Delete => add(&mut self.result.deleted_count, outcome.n),
         }
         if let Some(error) = outcome.error
             && let ErrorKind::BulkWrite(failures) = error.before_timeout().kind().clone()
@@ -210,4 +213,9 @@ impl<'a> Batcher<'a> {
         failures.deleted_count = self.result.deleted_count;
         error.with_kind_before_timeout(ErrorKind::BulkWrite(Box::new(failures)))
     }
+}
+
+/// Adds the count of a reply.
+fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
 }

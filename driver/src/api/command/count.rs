@@ -133,7 +133,7 @@ impl Operation for Count<'_> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<u64> {
-        Ok(reply.n())
+        reply.n()
     }
 
     /// Some servers return `NamespaceNotFound` for a collection that does not exist; others count

@@ -15,7 +15,7 @@ use super::{
     session_setter,
 };
 use crate::{
-    Collection, Result,
+    Collection, Error, Result,
     api::collection::CollectionInner,
     bson::{Document, IntoDocument, RawDocumentBuf, doc, rawdoc},
     options::FindOptions,
@@ -155,7 +155,8 @@ impl<'a> CountDocuments<'a> {
         let mut cursor = self.into_aggregate()?.with_type::<Counted>().await?;
         // If no document matches, the pipeline returns no group.
         let counted = cursor.try_next().await?.map_or(0, |counted| counted.n);
-        Ok(u64::try_from(counted).unwrap_or_default())
+        u64::try_from(counted)
+            .map_err(|_| Error::invalid_reply("the reply to aggregate has a negative number of documents"))
     }
 }
 

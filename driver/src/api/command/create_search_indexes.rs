@@ -11,7 +11,7 @@ use super::{InSession, awaitable, session_setter, timeout_setter};
 use crate::{
     Collection, Namespace, Result,
     api::collection::CollectionInner,
-    bson::Document,
+    bson::{Document, exact},
     operation::{Operation, Properties, ReplyContext, decode},
     proto::{
         command::{CommandBuilder, Reply},
@@ -32,6 +32,7 @@ use crate::{
 pub struct SearchIndexModel {
     /// The definition: for a search index e.g. the mappings of its fields, for a vector search
     /// index its `fields`.
+    #[serde(deserialize_with = "exact::deserialize")]
     pub definition: Document,
     /// The name. Default: not sent; the server's default is `default`.
     #[serde(skip_serializing_if = "Option::is_none")]

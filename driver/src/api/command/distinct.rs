@@ -15,10 +15,10 @@ use super::{
 use crate::{
     Collection, Error, Result,
     api::collection::CollectionInner,
-    bson::{Bson, IntoDocument, RawDocumentBuf, find_element, from_slice},
+    bson::{Bson, IntoDocument, RawDocumentBuf, RawElements, find_element},
     operation::{Operation, OperationOverrides, Properties, ReadScope, ReplyContext},
     proto::{
-        command::{CommandBuilder, Reply},
+        command::{CommandBuilder, Reply, array_bytes},
         description::HelloReply,
     },
     types::server_requirement::ServerRequirement,
@@ -165,16 +165,14 @@ impl Operation for DistinctOperation<'_> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<Bson>> {
-        #[derive(serde::Deserialize)]
-        struct Values {
-            values: Vec<Bson>,
-        }
-        // Checked first, because an error of serde would not name the command.
-        if find_element(reply.body, "values")?.is_none() {
+        let values = find_element(reply.body, "values")?.and_then(|element| array_bytes(element.value));
+        let Some(values) = values else {
             return Err(Error::invalid_reply(
-                "the reply to distinct has no field \"values\"",
+                "the reply to distinct has no array in its field \"values\"",
             ));
-        }
-        Ok(from_slice::<Values>(reply.body)?.values)
+        };
+        RawElements::new(values)?
+            .map(|element| Ok(element?.value.to_bson()?))
+            .collect()
     }
 }

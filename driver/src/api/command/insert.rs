@@ -99,7 +99,7 @@ impl<T: Serialize> Collection<T> {
 
     /// Inserts documents in as few commands as the limits of the server allow. If a document has no
     /// `_id`, the driver adds an ObjectId as its first field. The result contains the `_id` of each
-    /// document.
+    /// document. Collect the documents of an iterator into a [`Vec`] first: a retry sends them again.
     ///
     /// # Errors
     /// [`ErrorKind::BulkWrite`](crate::ErrorKind::BulkWrite) if the server rejects documents or the

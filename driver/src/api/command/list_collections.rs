@@ -3,16 +3,18 @@
 //!
 //! [Enumerating Collections]: https://github.com/mongodb/specifications/blob/master/source/enumerate-collections.md
 
+use serde::{Deserialize, Deserializer, de::Error as _};
+
 use super::{
     InSession, awaitable,
     declare::{define_options, option_setters},
-    session_setter,
+    name_in, session_setter,
     wire::WriteOptions,
 };
 use crate::{
     Cursor, Database, Result,
     api::cursor::CursorTimeoutOptions,
-    bson::Document,
+    bson::{Document, exact},
     operation::{
         Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
@@ -22,27 +24,44 @@ use crate::{
         description::HelloReply,
         timeout::MaxTime,
     },
-    types::read_preference::PRIMARY,
+    types::{
+        read_preference::PRIMARY,
+        stored_fields::{StoredFields, document, text},
+    },
 };
 
 /// A collection or view in the reply to `listCollections`.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+///
+/// A field other than the name has its default value if it was stored with another type.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct CollectionSpecification {
     /// The name, without that of the database.
     pub name: String,
     /// `type`: `collection`, `view` or `timeseries`.
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     pub kind: String,
     /// The options of the collection, as given to `create`. For a view: `viewOn` and `pipeline`.
-    #[serde(default)]
     pub options: Document,
     /// The UUID of the collection (`uuid`), and whether it is read-only (`readOnly`).
-    #[serde(default)]
     pub info: Document,
     /// The specification of the index on `_id`. `None` for views.
-    #[serde(rename = "idIndex", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "idIndex", skip_serializing_if = "Option::is_none")]
     pub id_index: Option<Document>,
+}
+
+impl<'de> Deserialize<'de> for CollectionSpecification {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let mut fields = StoredFields::new(exact::deserialize(deserializer)?);
+        let name = fields.take("name", text);
+        Ok(Self {
+            name: name.ok_or_else(|| D::Error::custom("a collection has no string \"name\""))?,
+            kind: fields.take("type", text).unwrap_or_default(),
+            options: fields.take("options", document).unwrap_or_default(),
+            info: fields.take("info", document).unwrap_or_default(),
+            id_index: fields.take("idIndex", document),
+        })
+    }
 }
 
 /// The options of `list_collections`. See `api/command/declare.rs`.
@@ -154,8 +173,8 @@ impl<'a> ListCollectionNames<'a> {
         });
         let mut cursor = list(self.database, self.options, name_only, self.session).await?;
         let mut names = Vec::new();
-        while let Some(collection) = cursor.try_next().await? {
-            names.push(collection.name);
+        while cursor.advance().await? {
+            names.push(name_in(cursor.current_bytes()?, "listCollections")?);
         }
         Ok(names)
     }

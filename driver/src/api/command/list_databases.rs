@@ -4,25 +4,32 @@
 //! [Enumerating Databases]:
 //! https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
 
+use serde::{Deserialize, Deserializer, de::Error as _};
+
 use super::{
     InSession, awaitable,
     declare::{define_options, option_setters},
-    session_setter,
+    name_in, session_setter,
     wire::WriteOptions,
 };
 use crate::{
-    Client, Result,
-    bson::from_slice,
+    Client, Error, Result,
+    bson::{Bson, RawElements, exact, find_element, from_slice},
     operation::{Operation, OperationOverrides, Properties, ReplyContext},
     proto::{
-        command::{CommandBuilder, Reply},
+        command::{CommandBuilder, Reply, array_bytes, document_bytes},
         description::HelloReply,
     },
-    types::read_preference::PRIMARY,
+    types::{
+        read_preference::PRIMARY,
+        stored_fields::{StoredFields, boolean, float, text},
+    },
 };
 
 /// A database in the reply to `listDatabases`.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+///
+/// A field other than the name has its default value if the server returns another type.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DatabaseSpecification {
@@ -30,11 +37,29 @@ pub struct DatabaseSpecification {
     pub name: String,
     /// `sizeOnDisk`: the total size of the files of the database, in bytes. 0 in a reply with
     /// `nameOnly`.
-    #[serde(default)]
     pub size_on_disk: i64,
     /// Whether the database contains no data. `false` in a reply with `nameOnly`.
-    #[serde(default)]
     pub empty: bool,
+}
+
+impl<'de> Deserialize<'de> for DatabaseSpecification {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let mut fields = StoredFields::new(exact::deserialize(deserializer)?);
+        let name = fields.take("name", text);
+        Ok(Self {
+            name: name.ok_or_else(|| D::Error::custom("a database has no string \"name\""))?,
+            size_on_disk: fields.take("sizeOnDisk", int64).unwrap_or_default(),
+            empty: fields.take("empty", boolean).unwrap_or_default(),
+        })
+    }
+}
+
+/// A number, without its fraction.
+fn int64(value: &Bson) -> Option<i64> {
+    match value {
+        Bson::Int64(number) => Some(*number),
+        _ => float(value).map(|number| number as i64),
+    }
 }
 
 /// The options of `list_databases`. See `api/command/declare.rs`.
@@ -178,10 +203,15 @@ impl Operation for ListDatabasesOperation<'_> {
         reply: &Reply<'_>,
         _context: &ReplyContext<'_>,
     ) -> Result<Vec<DatabaseSpecification>> {
-        #[derive(serde::Deserialize)]
-        struct Databases {
-            databases: Vec<DatabaseSpecification>,
-        }
-        Ok(from_slice::<Databases>(reply.body)?.databases)
+        let databases = find_element(reply.body, "databases")?.and_then(|element| array_bytes(element.value));
+        let invalid =
+            || Error::invalid_reply("the reply to listDatabases has no documents in an array \"databases\"");
+        RawElements::new(databases.ok_or_else(invalid)?)?
+            .map(|element| {
+                let database = document_bytes(element?.value).ok_or_else(invalid)?;
+                name_in(database, "listDatabases")?;
+                Ok(from_slice(database)?)
+            })
+            .collect()
     }
 }

@@ -8,12 +8,13 @@ use std::marker::PhantomData;
 use super::{
     InSession, awaitable,
     declare::{define_options, option_setters},
-    session_setter,
+    name_in, session_setter,
     wire::WriteOptions,
 };
 use crate::{
     Collection, Cursor, Error, IndexModel, Namespace, Result,
     api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
+    bson::Document,
     error::code::NAMESPACE_NOT_FOUND,
     operation::{
         Operation, OperationOverrides, Properties, ReplyContext,
@@ -131,14 +132,10 @@ impl<'a> ListIndexNames<'a> {
     session_setter!();
 
     async fn run(self) -> Result<Vec<String>> {
-        #[derive(serde::Deserialize)]
-        struct Named {
-            name: String,
-        }
-        let mut cursor = list::<Named>(self.collection, self.options, self.session).await?;
+        let mut cursor = list::<Document>(self.collection, self.options, self.session).await?;
         let mut names = Vec::new();
-        while let Some(index) = cursor.try_next().await? {
-            names.push(index.name);
+        while cursor.advance().await? {
+            names.push(name_in(cursor.current_bytes()?, "listIndexes")?);
         }
         Ok(names)
     }

@@ -130,6 +130,7 @@ pub(crate) mod model {
 
 use crate::{
     Error, Result,
+    bson::{RawDocument, find_element},
     types::concern::{ReadConcern, ReadConcernLevel},
 };
 pub(super) use end_sessions::EndSessions;
@@ -222,4 +223,16 @@ pub(crate) fn check_read_concern(session: InSession<'_>, concern: Option<&ReadCo
     Err(Error::invalid_argument(format!(
         "a snapshot session requires the read concern \"snapshot\" for all reads, found {found} for this operation"
     )))
+}
+
+/// `name` in one of the documents that `command` lists.
+pub(crate) fn name_in(listed: &[u8], command: &str) -> Result<String> {
+    let name = find_element(listed, "name")?.and_then(|element| element.str().ok());
+    name.map(str::to_owned).ok_or_else(|| {
+        let error = Error::invalid_reply(format!("a document of {command} has no string \"name\""));
+        match RawDocument::from_bytes(listed) {
+            Ok(document) => error.with_response(document),
+            Err(_) => error,
+        }
+    })
 }

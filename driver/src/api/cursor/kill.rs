@@ -7,7 +7,7 @@ use std::{
 
 use super::super::{Client, command::KillCursors};
 use crate::{
-    Namespace, ServerAddress,
+    Namespace, Result, ServerAddress,
     execution::ExplicitSession,
     operation::SessionUse,
     pool::PooledConnection,
@@ -40,8 +40,14 @@ pub(super) struct KillOnDrop {
 }
 
 impl KillOnDrop {
-    /// Sends killCursors, then returns the session and the connection to their pools.
-    pub(super) async fn free(mut self) {
+    /// As [`free`](Self::free). The server closes idle cursors after 10 minutes, so an error is ignored.
+    pub(super) async fn free_in_background(self) {
+        let _ = self.free().await;
+    }
+
+    /// Sends killCursors, then returns the session and the connection to their pools. If the server is
+    /// not available, killCursors is sent in the background, and its error is not returned.
+    pub(super) async fn free(mut self) -> Result<()> {
         if let Some(session) = &mut self.session {
             session.touch(Instant::now());
         }
@@ -62,7 +68,6 @@ impl KillOnDrop {
             },
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
-        // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
             .run_in_scope(
                 &self.scope,
@@ -71,12 +76,13 @@ impl KillOnDrop {
                 &mut operation,
             )
             .await;
-        let is_sent = !matches!(&freed, Err(error) if error.is_server_unavailable());
-        if is_sent {
-            self.id = 0;
-        }
         // Dropping the value returns the session and the connection. If the server is not available, killCursors is
         // sent in the background, which waits for a check of it.
+        if matches!(&freed, Err(error) if error.is_server_unavailable()) {
+            return Ok(());
+        }
+        self.id = 0;
+        freed
     }
 }
 
@@ -106,6 +112,6 @@ impl Drop for KillOnDrop {
             pin: self.pin.take(),
             in_background: true,
         };
-        self.client.executor().spawn(kill.free());
+        self.client.executor().spawn(kill.free_in_background());
     }
 }

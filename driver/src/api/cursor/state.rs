@@ -125,9 +125,7 @@ impl State {
     fn take_error(&mut self) -> Result<()> {
         if self.end_interrupted() {
             // Without an error, the caller could not know that documents are missing.
-            return Err(Error::invalid_argument(
-                "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
-            ));
+            return Err(Error::new(ErrorKind::CursorInterrupted));
         }
         self.unreported.take().map_or(Ok(()), Err)
     }
@@ -274,7 +272,8 @@ impl State {
                     // The server still has the cursor. If this future is dropped while the cursor
                     // is closed, the next call returns the error. Boxed, because it is rare.
                     self.unreported = Some(error.clone());
-                    Box::pin(self.free()).await;
+                    // The error that ended the cursor is reported.
+                    let _ = Box::pin(self.free()).await;
                     self.unreported = None;
                 }
                 return Err(error);
@@ -329,14 +328,17 @@ impl State {
         }
     }
 
-    /// Closes the cursor on the server if it is open.
-    pub(in crate::api) async fn free(&mut self) {
+    /// Closes the cursor on the server if it is open. Returns the error of killCursors.
+    pub(in crate::api) async fn free(&mut self) -> Result<()> {
         self.end_interrupted();
         self.forget_with_transaction(false);
-        if self.reply.id != 0 {
-            self.kill_on_drop(false).free().await;
-        }
+        let freed = if self.reply.id == 0 {
+            Ok(())
+        } else {
+            self.kill_on_drop(false).free().await
+        };
         self.reply.held = None;
+        freed
     }
 
     /// Forgets the cursor if the server closes it, or has closed it, with the transaction that it
@@ -428,6 +430,6 @@ impl Drop for State {
             return;
         }
         let kill = self.kill_on_drop(true);
-        self.client.executor().spawn(kill.free());
+        self.client.executor().spawn(kill.free_in_background());
     }
 }

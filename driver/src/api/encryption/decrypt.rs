@@ -8,7 +8,7 @@ use super::{ClientEncryption, document, engine::Work, unexpected};
 use crate::{
     Result,
     api::command::{awaitable, timeout_setter},
-    bson::{Binary, Bson, decode_document, from_bson},
+    bson::{Binary, Bson, decode_document, from_bson_owned},
 };
 
 impl ClientEncryption {
@@ -61,7 +61,7 @@ impl<'a, T: DeserializeOwned + 'static> Decrypt<'a, T> {
         let result = engine.run(context.into(), timeout, work).await?;
         let mut result = decode_document(&result)?;
         let value = result.remove("v").ok_or_else(|| unexpected("v is missing"))?;
-        Ok(from_bson(&value)?)
+        Ok(from_bson_owned(&value)?)
     }
 }
 

@@ -9,6 +9,7 @@ mod extended_json_shapes;
 mod key;
 mod parsed;
 mod parsed_value;
+mod stored_parts;
 mod value;
 mod variant;
 
@@ -17,13 +18,14 @@ use std::cell::Cell;
 use serde::Deserialize;
 
 use super::error::DecodeError;
-use super::limits::MAX_DEPTH;
+use super::limits::{MAX_DEPTH, MAX_DEPTH_OF_ANY};
 use super::raw_value::RawValue;
 use super::spec::ElementType;
 use super::{RawBsonRef, RawDocument};
 
 use parsed::Parsed;
 use parsed_value::ParsedValue;
+pub(super) use stored_parts::read as read_stored_parts;
 use value::{Element, Value};
 
 /// Decodes one document, which must fill `bytes` exactly.
@@ -195,6 +197,8 @@ struct Mode {
     depth: u8,
     human_readable: bool,
     lossy: bool,
+    /// Whether the value is in one that is passed to a reader of any type.
+    passed_on: bool,
 }
 
 impl Mode {
@@ -202,19 +206,37 @@ impl Mode {
         depth: MAX_DEPTH,
         human_readable: false,
         lossy: false,
+        passed_on: false,
     };
+
+    /// The mode of a value that is passed to a reader of any type.
+    #[inline]
+    fn of_any(self) -> Self {
+        Self {
+            depth: self.depth.min(MAX_DEPTH_OF_ANY),
+            passed_on: true,
+            ..self
+        }
+    }
 
     /// The mode one level further in.
     #[inline]
     fn inner(self) -> Result<Self, DecodeError> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(Self { depth, ..self }),
-            None => Err(too_deep()),
+            None => Err(too_deep(self.passed_on)),
         }
     }
 }
 
 #[cold]
-fn too_deep() -> DecodeError {
-    DecodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
+fn too_deep(passed_on: bool) -> DecodeError {
+    DecodeError::new(if passed_on {
+        format!(
+            "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of values for crate bson and \
+             buffers of serde; bson::exact reads {MAX_DEPTH}"
+        )
+    } else {
+        format!("documents nest deeper than {MAX_DEPTH} levels")
+    })
 }

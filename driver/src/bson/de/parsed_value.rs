@@ -8,12 +8,12 @@ use super::extended_json_shapes::Parts;
 use super::parsed::Parsed;
 use super::variant::Variant;
 use super::{Context, Mode, extended_json_shapes};
-use crate::bson::ObjectId;
 use crate::bson::error::{DecodeError, Found};
 use crate::bson::markers;
 use crate::bson::raw_value::{integral, utf8};
 use crate::bson::same_type;
 use crate::bson::spec::{BinarySubtype, ElementType};
+use crate::bson::{Bson, ObjectId};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -56,6 +56,13 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
     #[inline]
     fn access(self, document: &'de [u8]) -> Result<Access<'de, 'c>> {
         Access::new(self.context, self.mode, document, &[])
+    }
+
+    /// The elements for a reader of any type.
+    #[inline]
+    fn access_of_any(mut self, document: &'de [u8]) -> Result<Access<'de, 'c>> {
+        self.mode = self.mode.of_any();
+        self.access(document)
     }
 
     /// Deserializes a number for a reader of integers.
@@ -119,8 +126,8 @@ impl<'de, 'c> ParsedValue<'de, 'c> {
         match self.parsed {
             Parsed::Double(number) => visitor.visit_f64(number),
             Parsed::String(text) => self.text(text, visitor),
-            Parsed::Document(document) => visitor.visit_map(self.access(document)?),
-            Parsed::Array(array) => visitor.visit_seq(self.access(array)?),
+            Parsed::Document(document) => visitor.visit_map(self.access_of_any(document)?),
+            Parsed::Array(array) => visitor.visit_seq(self.access_of_any(array)?),
             Parsed::Boolean(value) => visitor.visit_bool(value),
             Parsed::Null => visitor.visit_unit(),
             Parsed::Int32(number) => visitor.visit_i32(number),
@@ -282,6 +289,9 @@ impl<'de> Deserializer<'de> for ParsedValue<'de, '_> {
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.parsed {
+            Parsed::Document(document) if same_type::is::<V::Value, Bson>() => {
+                visitor.visit_map(self.access_of_any(document)?)
+            }
             Parsed::Document(document) => visitor.visit_map(self.access(document)?),
             _ => self.mismatch(&visitor),
         }

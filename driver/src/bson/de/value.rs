@@ -6,12 +6,14 @@ use serde::de::{Deserializer, Visitor};
 use super::access::Access;
 use super::parsed::Parsed;
 use super::parsed_value::ParsedValue;
+use super::stored_parts::StoredParts;
 use super::{Context, Mode};
 use crate::bson::error::DecodeError;
 use crate::bson::markers;
 use crate::bson::raw_value::RawValue;
 use crate::bson::same_type;
 use crate::bson::spec::ElementType;
+use crate::bson::tree;
 use crate::bson::{Bson, ObjectId};
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -52,9 +54,36 @@ impl<'de, 'c> Value<'_, 'de, 'c> {
         self.0.context.pass_on(self.0.raw.bytes(), to_bson);
     }
 
+    /// Deserializes the stored form of the value, for the types of [`exact`](crate::bson::exact).
+    #[inline(never)]
+    fn stored<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        let Element { context, raw, mode } = self.0;
+        if name == markers::STORED_DOCUMENT && raw.kind() != ElementType::EmbeddedDocument {
+            return Err(DecodeError::mismatch("a document", raw.kind()));
+        }
+        if mode.lossy {
+            return visitor.visit_newtype_struct(self);
+        }
+        visitor
+            .visit_seq(StoredParts::new(*raw, mode.depth))
+            .map_err(
+                |error| match tree::value_within(*raw, context.input, mode.depth) {
+                    // The error of the visitor has neither path nor offset.
+                    Err(located) => located,
+                    Ok(_) => error,
+                },
+            )
+    }
+
     #[inline]
     fn access(self) -> Result<Access<'de, 'c>> {
         self.access_fields(&[])
+    }
+
+    /// The elements for a reader of any type.
+    #[inline]
+    fn access_of_any(self) -> Result<Access<'de, 'c>> {
+        Access::new(self.0.context, self.0.mode.of_any(), self.0.raw.bytes(), &[])
     }
 
     #[inline]
@@ -120,8 +149,8 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
             ElementType::Double => visitor.visit_f64(self.0.raw.f64()?),
             ElementType::Int32 => visitor.visit_i32(self.0.raw.i32()?),
             ElementType::Int64 => visitor.visit_i64(self.0.raw.i64()?),
-            ElementType::EmbeddedDocument => visitor.visit_map(self.access()?),
-            ElementType::Array => visitor.visit_seq(self.access()?),
+            ElementType::EmbeddedDocument => visitor.visit_map(self.access_of_any()?),
+            ElementType::Array => visitor.visit_seq(self.access_of_any()?),
             ElementType::String if !self.0.mode.lossy => visitor.visit_borrowed_str(self.0.raw.str()?),
             _ => self.parse()?.deserialize_any(visitor),
         }
@@ -180,6 +209,9 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
         if name == markers::DOCUMENT_BYTES && self.0.raw.kind() == ElementType::EmbeddedDocument {
             visitor.visit_borrowed_bytes(self.0.raw.bytes())
         } else if name.starts_with('$') {
+            if matches!(name, markers::STORED_VALUE | markers::STORED_DOCUMENT) {
+                return self.stored(name, visitor);
+            }
             self.pass_on(true);
             self.parsed(|value| value.deserialize_newtype_struct(name, visitor))
         } else {
@@ -197,10 +229,12 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
 
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if same_type::is::<V::Value, Bson>() {
+        let is_bson = same_type::is::<V::Value, Bson>();
+        if is_bson {
             self.pass_on(true);
         }
         match self.0.raw.kind() {
+            ElementType::EmbeddedDocument if is_bson => visitor.visit_map(self.access_of_any()?),
             ElementType::EmbeddedDocument => visitor.visit_map(self.access()?),
             _ => self.parsed(|value| value.deserialize_map(visitor)),
         }

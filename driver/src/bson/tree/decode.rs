@@ -21,11 +21,16 @@ pub fn decode_document(bytes: &[u8]) -> Result<Document, DecodeError> {
 
 /// Decodes one value of a document into a tree.
 pub(in crate::bson) fn value(raw: RawValue<'_>, input: &[u8]) -> Result<Bson, DecodeError> {
+    value_within(raw, input, MAX_DEPTH - 1)
+}
+
+/// Decodes one value into a tree that nests at most `depth` levels.
+pub(in crate::bson) fn value_within(raw: RawValue<'_>, input: &[u8], depth: u8) -> Result<Bson, DecodeError> {
     let mut reader = Reader {
         input,
         elements: Vec::new(),
     };
-    reader.value(raw, MAX_DEPTH - 1)
+    reader.value(raw, depth)
 }
 
 struct Reader<'i> {
@@ -127,12 +132,21 @@ impl<'i> Reader<'i> {
             .map_err(|error| error.locate(raw.kind(), self.offset_of(raw.bytes())))
     }
 
+    /// Only documents and arrays recur: the frame of this function is small.
     fn read(&mut self, raw: RawValue<'i>, depth: u8) -> Result<Bson, DecodeError> {
+        match raw.kind() {
+            ElementType::EmbeddedDocument => self.document(raw.bytes(), depth).map(Bson::Document),
+            ElementType::Array => self.array(raw.bytes(), depth).map(Bson::Array),
+            _ => self.leaf(raw, depth),
+        }
+    }
+
+    #[inline(never)]
+    fn leaf(&mut self, raw: RawValue<'i>, depth: u8) -> Result<Bson, DecodeError> {
         Ok(match raw.kind() {
+            ElementType::EmbeddedDocument | ElementType::Array => return self.read(raw, depth),
             ElementType::Double => Bson::Double(raw.f64()?),
             ElementType::String => Bson::String(raw.str()?.to_owned()),
-            ElementType::EmbeddedDocument => Bson::Document(self.document(raw.bytes(), depth)?),
-            ElementType::Array => Bson::Array(self.array(raw.bytes(), depth)?),
             ElementType::Binary => {
                 let binary = raw.binary()?;
                 Bson::Binary(Binary {

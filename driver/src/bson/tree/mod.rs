@@ -5,5 +5,5 @@ mod decode;
 mod encode;
 
 pub use decode::decode_document;
-pub(super) use decode::value;
+pub(super) use decode::{value, value_within};
 pub use encode::{append_bson, append_document};

@@ -3,9 +3,9 @@
 
 use crate::{
     Error, Result,
-    bson::{Bson, RawElement, RawElements, RawValue, find_element, from_slice},
+    bson::{Bson, RawElement, RawElements, find_element},
     error::WriteError,
-    proto::command::document_bytes,
+    proto::command::{count, document_bytes, invalid_count, read_write_error_field, statement_index},
 };
 
 /// The counts in a reply.
@@ -26,23 +26,45 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Parses the body of a reply. A missing count is 0.
+    /// Parses the body of a reply. Fails if a count is missing or is not a whole number of at least 0;
+    /// only `nErrors` may be missing, which means 0.
     pub fn parse(reply: &[u8]) -> Result<Self> {
-        let mut summary = Self::default();
+        const NAMES: [&str; 6] = [
+            "nInserted",
+            "nUpserted",
+            "nMatched",
+            "nModified",
+            "nDeleted",
+            "nErrors",
+        ];
+        let mut counts = [None, None, None, None, None, Some(0)];
         let mut elements = RawElements::new(reply)?;
         while let Some(RawElement { key, value }) = elements.next_element()? {
-            let count = match key {
-                "nErrors" => &mut summary.errors,
-                "nInserted" => &mut summary.inserted,
-                "nUpserted" => &mut summary.upserted,
-                "nMatched" => &mut summary.matched,
-                "nModified" => &mut summary.modified,
-                "nDeleted" => &mut summary.deleted,
-                _ => continue,
-            };
-            *count = number(value);
+            if let Some((_, found)) = NAMES.iter().zip(&mut counts).find(|(name, _)| **name == key) {
+                *found = Some(count(value, key)?);
+            }
         }
-        Ok(summary)
+        match counts {
+            [
+                Some(inserted),
+                Some(upserted),
+                Some(matched),
+                Some(modified),
+                Some(deleted),
+                Some(errors),
+            ] => Ok(Self {
+                errors,
+                inserted,
+                upserted,
+                matched,
+                modified,
+                deleted,
+            }),
+            _ => {
+                let missing = NAMES.iter().zip(&counts).find(|(_, found)| found.is_none());
+                Err(invalid_count(missing.map_or("", |(name, _)| name)))
+            }
+        }
     }
 }
 
@@ -70,9 +92,9 @@ impl Row {
         while let Some(RawElement { key, value }) = elements.next_element()? {
             match key {
                 "ok" => ok = value.is_truthy(),
-                "idx" => index = value.int().ok().and_then(|index| usize::try_from(index).ok()),
-                "n" => row.n = number(value),
-                "nModified" => row.n_modified = number(value),
+                "idx" => index = statement_index(value),
+                "n" => row.n = count(value, key)?,
+                "nModified" => row.n_modified = count(value, key)?,
                 "upserted" => {
                     if let Some(upserted) = document_bytes(value)
                         && let Some(id) = find_element(upserted, "_id")?
@@ -80,12 +102,7 @@ impl Row {
                         row.upserted_id = Some(id.value.to_bson()?);
                     }
                 }
-                "code" => error.code = i32::try_from(value.int().unwrap_or_default()).unwrap_or_default(),
-                "errmsg" => value.str()?.clone_into(&mut error.message),
-                "errInfo" => error.details = document_bytes(value).map(from_slice).transpose()?,
-                "keyPattern" => error.key_pattern = document_bytes(value).map(from_slice).transpose()?,
-                "keyValue" => error.key_value = document_bytes(value).map(from_slice).transpose()?,
-                _ => {}
+                _ => read_write_error_field(&mut error, key, value),
             }
         }
         row.index = index.ok_or_else(|| {
@@ -97,8 +114,4 @@ impl Row {
         }
         Ok(row)
     }
-}
-
-fn number(value: RawValue<'_>) -> u64 {
-    u64::try_from(value.int().unwrap_or_default()).unwrap_or_default()
 }

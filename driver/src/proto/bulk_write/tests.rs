@@ -106,6 +106,13 @@ fn failed(index: i32) -> Document {
     "keyPattern": { "_id": 1 }, "keyValue": { "_id": 1 } }
 }
 
+/// The counts of a reply with these fields; the others are 0.
+fn summary(fields: &Document) -> Summary {
+    let mut reply = doc! { "nInserted": 0, "nUpserted": 0, "nMatched": 0, "nModified": 0, "nDeleted": 0 };
+    reply.extend(fields.clone());
+    Summary::parse(&to_vec(&reply).unwrap()).unwrap()
+}
+
 /// Merges a command; returns whether the call continues.
 fn command(
     merger: &mut ResultMerger,
@@ -113,8 +120,7 @@ fn command(
     reply: &Document,
     rows: &[Document],
 ) -> Result<bool> {
-    let summary = Summary::parse(&to_vec(reply).unwrap()).unwrap();
-    merger.begin_command(offset, count, &summary);
+    merger.begin_command(offset, count, &summary(reply));
     for row in rows {
         if !merger.add_result(&to_vec(row).unwrap(), written)? {
             break;
@@ -252,11 +258,7 @@ fn an_error_is_embedded_if_results_are_known() {
     assert_eq!(error.partial_result.unwrap().inserted_count, 1);
     // The position of the error in the ordered bulk write is unknown.
     let mut merger = ResultMerger::new(true, true);
-    merger.begin_command(
-        0,
-        2,
-        &Summary::parse(&to_vec(&doc! { "nErrors": 1 }).unwrap()).unwrap(),
-    );
+    merger.begin_command(0, 2, &summary(&doc! { "nErrors": 1 }));
     assert!(matches!(interrupted(merger).kind(), ErrorKind::InvalidReply(_)));
 }
 

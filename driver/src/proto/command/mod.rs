@@ -10,5 +10,8 @@ mod tests;
 pub use builder::{CommandBuilder, max_time_millis, write_documents};
 pub(crate) use late_reply::late_reply;
 pub use late_reply::{OpenCursor, state_change_in};
-pub use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};
+pub use reply::{
+    Reply, array_bytes, count, document_bytes, invalid_count, read_write_error_field, statement_index,
+    write_concern_error, write_errors,
+};
 pub use target::collection_of;

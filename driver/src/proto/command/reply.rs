@@ -3,7 +3,7 @@
 use crate::{
     Error, ErrorKind, Result,
     bson::{
-        Document, RawDocument, RawElement, RawElements, RawValue, Timestamp, find_element, from_slice,
+        Document, RawDocument, RawElement, RawElements, RawValue, Timestamp, decode_document, find_element,
         spec::ElementType,
     },
     error::{CommandError, WriteConcernError, WriteError, WriteFailure},
@@ -25,8 +25,8 @@ pub struct Reply<'a> {
     cluster_time: Option<&'a [u8]>,
     operation_time: Option<Timestamp>,
     cursor: Option<(&'a [u8], usize)>,
-    n: i64,
-    n_modified: i64,
+    n: Option<RawValue<'a>>,
+    n_modified: Option<RawValue<'a>>,
     upserted: Option<&'a [u8]>,
 }
 
@@ -42,17 +42,14 @@ impl<'a> Reply<'a> {
         while let Some(RawElement { key, value }) = elements.next_element()? {
             match key {
                 "ok" => reply.ok = value.logical(),
-                "n" => reply.n = value.int().unwrap_or_default(),
-                "nModified" => reply.n_modified = value.int().unwrap_or_default(),
+                "n" => reply.n = Some(value),
+                "nModified" => reply.n_modified = Some(value),
                 "cursor" => {
                     let end = elements.offset();
                     reply.cursor = document_bytes(value).map(|cursor| (cursor, end - cursor.len()));
                 }
                 "upserted" => reply.upserted = array_bytes(value),
-                "code" => {
-                    let code = value.int().ok().and_then(|code| i32::try_from(code).ok());
-                    reply.code = code.unwrap_or_default();
-                }
+                "code" => reply.code = error_code(value),
                 "codeName" => reply.code_name = value.str().ok(),
                 "errmsg" => reply.message = value.str().ok(),
                 "errorLabels" => reply.error_labels = array_bytes(value),
@@ -76,14 +73,25 @@ impl<'a> Reply<'a> {
         (self.is_refusal().then_some(self.code), write_concern)
     }
 
-    /// `n`: the number of matched, inserted or deleted documents.
-    pub fn n(&self) -> u64 {
-        u64::try_from(self.n).unwrap_or_default()
+    /// `n`: the number of matched, inserted, deleted or counted documents. Fails if the field is
+    /// missing or is not a whole number of at least 0.
+    pub fn n(&self) -> Result<u64> {
+        self.n
+            .map_or_else(|| Err(invalid_count("n")), |value| count(value, "n"))
     }
 
-    /// `nModified`.
-    pub fn n_modified(&self) -> u64 {
-        u64::try_from(self.n_modified).unwrap_or_default()
+    /// As [`n`](Self::n), but 0 if the field is missing and the reply contains the errors of writes.
+    pub fn n_of_writes(&self) -> Result<u64> {
+        if self.n.is_none() && self.has_write_failures() {
+            return Ok(0);
+        }
+        self.n()
+    }
+
+    /// `nModified`, which only the reply to `update` has. 0 if the field is missing. Fails if it is
+    /// not a whole number of at least 0.
+    pub fn n_modified(&self) -> Result<u64> {
+        self.n_modified.map_or(Ok(0), |value| count(value, "nModified"))
     }
 
     /// `$clusterTime`.
@@ -186,8 +194,7 @@ impl<'a> Reply<'a> {
     /// The write concern error, if it is a "not writable primary" or "node is recovering" error
     /// (SDAM, `"not writable primary" and "node is recovering"`).
     pub fn state_change(&self) -> Option<Error> {
-        self.write_concern_error?;
-        let concern = write_concern_error(self).ok().flatten()?;
+        let concern = write_concern_error(self)?;
         if !concern.is_state_change() {
             return None;
         }
@@ -228,57 +235,88 @@ fn strings(array: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Parses `writeErrors`. The index of an error is that of its statement in the command.
-pub fn write_errors(reply: &Reply<'_>) -> Result<Vec<WriteError>> {
-    #[derive(serde::Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Sent {
-        index: i64,
-        code: i32,
-        errmsg: String,
-        err_info: Option<Document>,
-        key_pattern: Option<Document>,
-        key_value: Option<Document>,
+/// A count that the server sends. Fails if it is not a whole number of at least 0.
+pub fn count(value: RawValue<'_>, name: &str) -> Result<u64> {
+    let number = value.int().ok().and_then(|number| u64::try_from(number).ok());
+    number.ok_or_else(|| invalid_count(name))
+}
+
+/// The error of a count that is missing or cannot be read.
+#[cold]
+pub fn invalid_count(name: &str) -> Error {
+    Error::invalid_reply(format!("a reply has no valid field {name:?}"))
+}
+
+/// The code of an error. 0 if it cannot be read, so that the error is reported.
+fn error_code(value: RawValue<'_>) -> i32 {
+    let code = value.int().ok().and_then(|code| i32::try_from(code).ok());
+    code.unwrap_or_default()
+}
+
+/// A document with details of an error. `None` if it cannot be read, so that the error is reported.
+fn detail(value: RawValue<'_>) -> Option<Document> {
+    document_bytes(value).and_then(|bytes| decode_document(bytes).ok())
+}
+
+/// Reads a field of a write error other than its index. A field that cannot be read is ignored.
+pub fn read_write_error_field(error: &mut WriteError, key: &str, value: RawValue<'_>) {
+    match key {
+        "code" => error.code = error_code(value),
+        "errmsg" => value.str().unwrap_or_default().clone_into(&mut error.message),
+        "errInfo" => error.details = detail(value),
+        "keyPattern" => error.key_pattern = detail(value),
+        "keyValue" => error.key_value = detail(value),
+        _ => {}
     }
+}
+
+/// Parses `writeErrors`. The index of an error is that of its statement in the command. Fails if an
+/// index cannot be read. Other fields that cannot be read are ignored.
+pub fn write_errors(reply: &Reply<'_>) -> Result<Vec<WriteError>> {
     let Some(array) = reply.write_errors else {
         return Ok(Vec::new());
     };
-    let mut errors = Vec::new();
-    for element in RawElements::new(array)? {
-        let Some(bytes) = document_bytes(element?.value) else {
-            return Err(Error::invalid_reply("a write error is not a document"));
-        };
-        let sent: Sent = from_slice(bytes)?;
-        errors.push(WriteError {
-            index: usize::try_from(sent.index).unwrap_or_default(),
-            code: sent.code,
-            message: sent.errmsg,
-            details: sent.err_info,
-            key_pattern: sent.key_pattern,
-            key_value: sent.key_value,
-        });
-    }
-    Ok(errors)
+    RawElements::new(array)?
+        .map(|element| match document_bytes(element?.value) {
+            Some(bytes) => write_error(bytes),
+            None => Err(Error::invalid_reply("a write error is not a document")),
+        })
+        .collect()
 }
 
-/// Parses `writeConcernError`.
-pub fn write_concern_error(reply: &Reply<'_>) -> Result<Option<WriteConcernError>> {
-    #[derive(serde::Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Sent {
-        code: i32,
-        code_name: String,
-        errmsg: String,
-        err_info: Option<Document>,
+fn write_error(bytes: &[u8]) -> Result<WriteError> {
+    let mut error = WriteError::default();
+    let mut index = None;
+    for element in RawElements::new(bytes)? {
+        let RawElement { key, value } = element?;
+        match key {
+            "index" => index = statement_index(value),
+            _ => read_write_error_field(&mut error, key, value),
+        }
     }
-    let Some(bytes) = reply.write_concern_error else {
-        return Ok(None);
-    };
-    let sent: Sent = from_slice(bytes)?;
-    Ok(Some(WriteConcernError {
-        code: sent.code,
-        code_name: sent.code_name,
-        message: sent.errmsg,
-        details: sent.err_info,
-    }))
+    error.index = index.ok_or_else(|| Error::invalid_reply("a write error has no valid field \"index\""))?;
+    Ok(error)
+}
+
+/// The index of a statement in its command. `None` if it is not a whole number of at least 0.
+pub fn statement_index(value: RawValue<'_>) -> Option<usize> {
+    value.int().ok().and_then(|index| usize::try_from(index).ok())
+}
+
+/// Parses `writeConcernError`. A field that cannot be read is ignored.
+pub fn write_concern_error(reply: &Reply<'_>) -> Option<WriteConcernError> {
+    let mut error = WriteConcernError::default();
+    for element in RawElements::new(reply.write_concern_error?).into_iter().flatten() {
+        let Ok(RawElement { key, value }) = element else {
+            break;
+        };
+        match key {
+            "code" => error.code = error_code(value),
+            "codeName" => value.str().unwrap_or_default().clone_into(&mut error.code_name),
+            "errmsg" => value.str().unwrap_or_default().clone_into(&mut error.message),
+            "errInfo" => error.details = detail(value),
+            _ => {}
+        }
+    }
+    Some(error)
 }

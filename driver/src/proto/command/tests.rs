@@ -89,11 +89,15 @@ fn valid_replies_are_parsed() {
     assert_eq!((error.code(), error.labels().len()), (Some(112), 2));
     let written = Reply::scan(&written).unwrap();
     assert_eq!(
-        (written.n(), written.n_modified(), written.labels().len()),
+        (
+            written.n().unwrap(),
+            written.n_modified().unwrap(),
+            written.labels().len()
+        ),
         (3, 2, 1)
     );
     assert_eq!(write_errors(&written).unwrap()[0].index, 1);
-    assert_eq!(write_concern_error(&written).unwrap().unwrap().code, 64);
+    assert_eq!(write_concern_error(&written).unwrap().code, 64);
     assert!(Reply::scan(&cursor).unwrap().cursor().is_ok());
 }
 

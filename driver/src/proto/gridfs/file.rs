@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use super::{number::integer, sequence::Layout};
 use crate::{
     Error, Result,
-    bson::{Bson, DateTime, Document, doc},
+    bson::{Bson, DateTime, Document, doc, exact},
     error::GridFsError,
 };
 
@@ -136,6 +136,6 @@ fn not(field: &str, wanted: &str, found: Option<&Bson>) -> String {
 
 impl<'de> Deserialize<'de> for GridFsFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_document(Document::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::from_document(exact::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }

@@ -170,6 +170,7 @@ fn was_sent(error: &Error) -> bool {
         | ErrorKind::InvalidArgument(_)
         | ErrorKind::ConnectionString(_)
         | ErrorKind::Unsupported(_)
+        | ErrorKind::CursorInterrupted
         | ErrorKind::Shutdown
         | ErrorKind::Timeout(_) => false,
         _ => true,

@@ -58,7 +58,7 @@ fn kind(error: &Error) -> &'static str {
     }
     path!(
         InvalidArgument ConnectionString Dns Encode Decode Network ServerSelection Pool Protocol InvalidReply
-        Command Authentication Write BulkWrite ClientBulkWrite GridFs Encryption Unsupported Shutdown Timeout
+        Command Authentication Write BulkWrite ClientBulkWrite GridFs Encryption Unsupported CursorInterrupted Shutdown Timeout
     )
 }
 

@@ -3,6 +3,7 @@
 
 mod dbref;
 mod errors;
+mod exact;
 mod extended_json;
 mod extended_json_property;
 mod fields;

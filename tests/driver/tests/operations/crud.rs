@@ -1,11 +1,11 @@
 //! Inserting, finding, updating and deleting documents.
 
 use marula_driver::{
-    ErrorKind, IntoUpdate, WriteFailure,
+    ErrorKind, IndexModel, IntoUpdate, WriteFailure,
     bson::{Bson, Document, ObjectId, doc},
     options::{Collation, ReturnDocument, WriteConcern},
 };
-use marula_driver_tests::any_deployment;
+use marula_driver_tests::{any_deployment, standalone};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -269,6 +269,65 @@ async fn a_duplicate_key_error_has_code_pattern_and_value() {
         (0, Some(doc! { "_id": 1 }), Some(doc! { "_id": 1 }))
     );
     assert!(error.server_response().is_some() && error.address().is_some());
+}
+
+/// BSON gives the keys of Extended JSON no meaning.
+#[tokio::test]
+async fn stored_documents_with_the_keys_of_extended_json_are_documents() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    let key = doc! { "q": { "$date": "soon" } };
+    let index = IndexModel::new(doc! { "k": 1 }).unique(true).sparse(true);
+    things.create_index(index).await.unwrap();
+    things.insert_one(&doc! { "_id": 1, "k": &key }).await.unwrap();
+    let error = things
+        .insert_one(&doc! { "_id": 2, "k": &key })
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some(11000), "{error:?}");
+    let [write] = error.write_errors() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(write.key_value, Some(doc! { "k": &key }));
+
+    // The documents that were inserted are known.
+    let documents = [doc! { "_id": 3 }, doc! { "_id": 4, "k": &key }, doc! { "_id": 5 }];
+    let error = things.insert_many(&documents).ordered(false).await.unwrap_err();
+    let ErrorKind::BulkWrite(failures) = error.kind() else {
+        panic!("{error:?}");
+    };
+    let ids: Vec<&Bson> = failures.inserted_ids.values().collect();
+    assert_eq!(ids, [&Bson::from(3), &Bson::from(5)]);
+    assert_eq!(failures.write_errors[0].key_value, Some(doc! { "k": &key }));
+
+    let client = things.database().client();
+    let models = [things.insert_one_model(&documents[1])];
+    let error = client.bulk_write(models).await.unwrap_err();
+    let ErrorKind::ClientBulkWrite(failures) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(failures.write_errors[0].key_value, Some(doc! { "k": &key }));
+
+    let values = things.distinct("k", doc! {}).await.unwrap();
+    assert_eq!(values, [Bson::from(key.clone())]);
+    let found = things.find_one(doc! { "_id": 1 }).await.unwrap();
+    assert_eq!(found, Some(doc! { "_id": 1, "k": key }));
+}
+
+#[tokio::test]
+async fn arrays_and_slices_are_pipelines() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    things.insert_one(&doc! { "_id": 1, "n": 0 }).await.unwrap();
+    let stages = vec![doc! { "$set": { "n": { "$add": ["$n", 1] } } }];
+    let one = [stages[0].clone()];
+    things.update_one(doc! {}, &stages).await.unwrap();
+    things.update_one(doc! {}, &stages[..]).await.unwrap();
+    things.update_one(doc! {}, &one).await.unwrap();
+    things.update_one(doc! {}, one).await.unwrap();
+    let found = things.find_one_and_update(doc! {}, stages);
+    let found = found.return_document(ReturnDocument::After).await.unwrap();
+    assert_eq!(found, Some(doc! { "_id": 1, "n": 5 }));
 }
 
 #[tokio::test]

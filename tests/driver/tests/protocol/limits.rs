@@ -5,7 +5,7 @@ use std::{sync::mpsc, thread, time::Duration};
 
 use marula_driver::{
     Client, Error, ErrorKind,
-    bson::{Bson, Document, RawDocumentBuf, doc, to_vec},
+    bson::{Bson, Document, RawDocumentBuf, doc, exact, to_vec},
 };
 use marula_driver_tests::{Fault, MisbehavingServer};
 use serde::Deserialize;
@@ -13,9 +13,8 @@ use tokio::{runtime, sync::oneshot};
 
 /// The time limit, which is reached only if a test fails.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// The default stack size of threads and a quarter more: without optimisation, the visitor of crate
-/// bson takes about 10 KB per level.
-const STACK: usize = 5 << 19;
+/// The default stack size of threads and of tokio's worker threads.
+const STACK: usize = 2 << 20;
 
 async fn connect(server: &MisbehavingServer) -> Client {
     Client::connect(server.uri("maxPoolSize=1"))
@@ -129,7 +128,7 @@ fn memory_is_allocated_for_received_bytes_not_for_the_announced_length() {
 fn read_deep(levels: usize, array: bool) -> Vec<(&'static str, Result<(), Error>)> {
     #[derive(Deserialize)]
     struct Typed {
-        #[serde(rename = "0")]
+        #[serde(rename = "0", with = "exact")]
         _deep: Bson,
     }
     #[derive(Deserialize)]
@@ -209,6 +208,42 @@ fn replies_with_more_than_200_levels_are_errors() {
                 "{name}"
             );
         }
+    }
+}
+
+/// Reads a document with this many levels in a worker thread.
+async fn read_in_worker<T>(levels: usize) -> Result<(), Error>
+where
+    T: serde::de::DeserializeOwned + Send + Sync + 'static,
+{
+    let server = MisbehavingServer::start(Fault::Body(cursor_of(&[&nested(levels, false)]))).await;
+    let things = connect(&server).await.database("a").collection::<T>("b");
+    let reading = async move { things.find_one(doc! {}).await.map(drop) };
+    in_time(tokio::spawn(reading)).await.expect("no panic")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn deep_documents_are_read_into_fields_in_worker_threads() {
+    #[derive(Deserialize)]
+    struct Exact {
+        #[serde(rename = "0", with = "exact")]
+        _deep: Bson,
+    }
+    #[derive(Deserialize)]
+    struct Plain {
+        #[serde(rename = "0")]
+        _deep: Bson,
+    }
+    read_in_worker::<Exact>(200)
+        .await
+        .expect("200 levels are permitted");
+    read_in_worker::<Plain>(101)
+        .await
+        .expect("100 levels of the field are permitted");
+    for levels in [102, 196, 200] {
+        let error = read_in_worker::<Plain>(levels).await.expect_err("too deep");
+        assert!(matches!(error.kind(), ErrorKind::Decode(_)), "{error}");
+        assert!(error.to_string().contains("deeper than 100 levels"), "{error}");
     }
 }
 

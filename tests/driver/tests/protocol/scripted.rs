@@ -8,6 +8,7 @@ mod dead_servers;
 mod end_sessions;
 mod fields;
 mod load_balanced;
+mod odd_replies;
 mod operation_ids;
 mod replies;
 mod retries;

@@ -273,6 +273,40 @@ async fn find_and_modify_returns_the_document() {
     env.stop().await;
 }
 
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "settings")]
+struct Setting {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[serde(with = "marula::bson::exact")]
+    #[document(opaque)]
+    value: Bson,
+}
+
+/// BSON gives the keys of Extended JSON no meaning.
+#[tokio::test]
+async fn fields_keep_documents_with_the_keys_of_extended_json() {
+    let env = Env::start().await;
+    let settings = env.db.collection::<Setting>();
+    let value = Bson::from(doc! { "q": { "$date": 5 }, "w": [{ "$oid": "x" }] });
+    let setting = Setting { id: 1, value };
+    let stored = env.db.driver().collection::<Doc>("settings");
+    stored
+        .insert_one(&doc! { "_id": 1_i64, "value": &setting.value })
+        .await
+        .unwrap();
+    let found = settings.find_by_id(1).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&setting));
+    settings.save(&setting).await.unwrap();
+    settings.replace(&setting).await.unwrap();
+    let written = stored.find_one(doc! { "_id": 1_i64 }).await.unwrap();
+    assert_eq!(
+        written.and_then(|setting| setting.get("value").cloned()),
+        Some(setting.value)
+    );
+    env.stop().await;
+}
+
 #[tokio::test]
 async fn distinct_values_are_typed() {
     let (env, orders, _) = shop(3).await;

@@ -131,6 +131,24 @@ async fn options_are_changed_without_a_build() {
 }
 
 #[tokio::test]
+async fn duplicates_are_named_as_they_are_stored() {
+    let env = Env::start().await;
+    if env.lacks_changes().await {
+        return env.stop().await;
+    }
+    let email = doc! { "q": { "$date": "soon" } };
+    let visits = env.db.driver().collection::<bson::Document>("visits");
+    let stored = |id: i64| doc! { "_id": id, "email": &email };
+    visits.insert_many(&[stored(1), stored(2)]).await.unwrap();
+    let error = env.visits().sync(SyncMode::Additive).await.unwrap_err();
+    let Error::Schema(SchemaError::Duplicates { samples, .. }) = &error else {
+        panic!("another error: {error}");
+    };
+    assert_eq!(samples[0].key, doc! { "email": email });
+    env.stop().await;
+}
+
+#[tokio::test]
 async fn duplicates_are_named_and_nothing_is_changed() {
     let env = Env::start().await;
     if env.lacks_changes().await {

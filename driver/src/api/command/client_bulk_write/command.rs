@@ -165,7 +165,7 @@ impl Operation for BulkWriteCommand<'_> {
             cursor: cursor::parse(reply, context)?,
             write_concern_error: None,
         };
-        let Some(concern) = write_concern_error(reply)? else {
+        let Some(concern) = write_concern_error(reply) else {
             return Ok(Some(parsed));
         };
         let error = Error::new(ErrorKind::Write(WriteFailure {

@@ -266,11 +266,12 @@ impl<'a> ClientBulkWrite<'a> {
         if matches!(&read, Err(error) if error.is_network() && !error.is_timeout()) {
             // The server may be gone: the cursor is closed in the background.
             drop(results);
-        } else {
-            // Nothing is sent if the cursor is exhausted.
-            results.close().await;
+            return read;
         }
-        read
+        // Nothing is sent if the cursor is exhausted. The error of killCursors is that of the call, unless another
+        // one has ended it.
+        let closed = results.close_with_result().await;
+        read.and_then(|continues| closed.map(|()| continues))
     }
 }
 

@@ -4,11 +4,14 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
-    bson::{Bson, Document, to_document},
-    types::collation::Collation,
+    bson::{Bson, Document, exact, to_document},
+    types::{
+        collation::Collation,
+        stored_fields::{StoredFields, boolean, document, float, int32, text},
+    },
 };
 
 /// An index: its key pattern and its options. Options without a setter are fields of
@@ -19,7 +22,11 @@ use crate::{
 /// let model = IndexModel::new(doc! { "email": 1 }).unique(true);
 /// assert_eq!(model.index_name(), "email_1");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// A stored index may have options of other types, e.g. `sparse: 1`: a number is read as a Boolean,
+/// and a Double without a fraction as an integer. An option that cannot be read is in
+/// [`IndexOptions::other`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IndexModel {
     /// The key pattern: field paths in order, each with `1`, `-1`, `"text"`, `"hashed"`,
@@ -33,8 +40,8 @@ pub struct IndexModel {
 
 /// The options of an index; see [`IndexModel`]. `None` is not sent, and the server's default
 /// applies.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct IndexOptions {
     /// The name. Default: generated from the keys, e.g. `a_1_b_-1`.
@@ -51,8 +58,7 @@ pub struct IndexOptions {
     #[serde(
         rename = "expireAfterSeconds",
         skip_serializing_if = "Option::is_none",
-        serialize_with = "write_seconds",
-        deserialize_with = "read_seconds"
+        serialize_with = "write_seconds"
     )]
     pub expire_after: Option<Duration>,
     /// Index only the documents that match this filter. Default: all documents.
@@ -105,8 +111,8 @@ pub struct IndexOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_engine: Option<Document>,
     /// Other options, which are sent as they are, after those of the other fields. `key` and `name`
-    /// are an error: they are [`IndexModel::keys`] and [`name`](Self::name). Default: empty. Empty in
-    /// the indexes that the server lists.
+    /// are an error: they are [`IndexModel::keys`] and [`name`](Self::name). Default: empty. In the
+    /// indexes that the server lists: the options that have another type than their field here.
     #[serde(skip)]
     pub other: Document,
 }
@@ -118,16 +124,65 @@ fn write_seconds<S: Serializer>(value: &Option<Duration>, serializer: S) -> Resu
         .serialize(serializer)
 }
 
-/// Accepts every numeric type and saturates: servers return any numeric type, and legacy indexes
-/// may contain values out of range.
-fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let seconds = match Option::<Bson>::deserialize(deserializer)? {
-        Some(Bson::Int32(v)) => f64::from(v),
-        Some(Bson::Int64(v)) => v as f64,
-        Some(Bson::Double(v)) => v,
-        _ => return Ok(None),
-    };
-    Ok(Duration::try_from_secs_f64(seconds).ok())
+/// `expireAfterSeconds`, of which old servers have stored any number.
+fn seconds(value: &Bson) -> Option<Duration> {
+    Duration::try_from_secs_f64(float(value)?).ok()
+}
+
+fn collation(value: &Bson) -> Option<Collation> {
+    Collation::from_document(document(value)?).ok()
+}
+
+impl<'de> Deserialize<'de> for IndexModel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut specification: Document = exact::deserialize(deserializer)?;
+        let Some(Bson::Document(keys)) = specification.remove("key") else {
+            let name = specification
+                .get("name")
+                .and_then(Bson::as_str)
+                .unwrap_or_default();
+            return Err(D::Error::custom(format!(
+                "the index {name:?} has no document \"key\""
+            )));
+        };
+        let options = IndexOptions::from_document(specification);
+        Ok(Self { keys, options })
+    }
+}
+
+impl<'de> Deserialize<'de> for IndexOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        exact::deserialize(deserializer).map(Self::from_document)
+    }
+}
+
+impl IndexOptions {
+    /// Reads the options of a stored index.
+    fn from_document(specification: Document) -> Self {
+        let mut fields = StoredFields::new(specification);
+        Self {
+            name: fields.take("name", text),
+            unique: fields.take("unique", boolean),
+            sparse: fields.take("sparse", boolean),
+            expire_after: fields.take("expireAfterSeconds", seconds),
+            partial_filter_expression: fields.take("partialFilterExpression", document),
+            collation: fields.take("collation", collation),
+            hidden: fields.take("hidden", boolean),
+            version: fields.take("v", int32),
+            weights: fields.take("weights", document),
+            default_language: fields.take("default_language", text),
+            language_override: fields.take("language_override", text),
+            text_index_version: fields.take("textIndexVersion", int32),
+            sphere_2d_index_version: fields.take("2dsphereIndexVersion", int32),
+            bits: fields.take("bits", int32),
+            min: fields.take("min", float),
+            max: fields.take("max", float),
+            wildcard_projection: fields.take("wildcardProjection", document),
+            clustered: fields.take("clustered", boolean),
+            storage_engine: fields.take("storageEngine", document),
+            other: fields.unusable,
+        }
+    }
 }
 
 impl IndexModel {

@@ -16,12 +16,12 @@ use crate::{
 pub struct UpdateModification(pub(crate) Modification, pub(crate) Deferred);
 
 /// Conversion to an update: from a document of update operators ([`Document`], [`RawDocumentBuf`],
-/// and references), or from a [`Vec`] with the stages of an aggregation pipeline.
+/// and references), or from a [`Vec`], an array or a slice with the stages of an aggregation pipeline.
 ///
 /// ```
 /// use marula_driver::{IntoUpdate, bson::doc};
 /// let operators = doc! { "$inc": { "n": 1 } }.into_update();
-/// let pipeline = vec![doc! { "$set": { "n": { "$add": ["$n", 1] } } }].into_update();
+/// let pipeline = [doc! { "$set": { "n": { "$add": ["$n", 1] } } }].into_update();
 /// ```
 pub trait IntoUpdate {
     /// Serializes the update. An error is returned when the action is awaited.
@@ -46,11 +46,48 @@ macro_rules! operators_from {
 
 operators_from!(Document, &Document, RawDocumentBuf, &RawDocumentBuf, &RawDocument);
 
+fn pipeline(stages: impl IntoIterator<Item: IntoDocument>) -> UpdateModification {
+    let mut deferred = Deferred::default();
+    let stages = deferred.documents("update", stages);
+    UpdateModification(Modification::Pipeline(stages), deferred)
+}
+
 impl<D: IntoDocument> IntoUpdate for Vec<D> {
     fn into_update(self) -> UpdateModification {
-        let mut deferred = Deferred::default();
-        let stages = deferred.documents("update", self);
-        UpdateModification(Modification::Pipeline(stages), deferred)
+        pipeline(self)
+    }
+}
+
+impl<D: IntoDocument, const N: usize> IntoUpdate for [D; N] {
+    fn into_update(self) -> UpdateModification {
+        pipeline(self)
+    }
+}
+
+impl<'a, D> IntoUpdate for &'a [D]
+where
+    &'a D: IntoDocument,
+{
+    fn into_update(self) -> UpdateModification {
+        pipeline(self)
+    }
+}
+
+impl<'a, D, const N: usize> IntoUpdate for &'a [D; N]
+where
+    &'a D: IntoDocument,
+{
+    fn into_update(self) -> UpdateModification {
+        pipeline(self)
+    }
+}
+
+impl<'a, D> IntoUpdate for &'a Vec<D>
+where
+    &'a D: IntoDocument,
+{
+    fn into_update(self) -> UpdateModification {
+        pipeline(self)
     }
 }
 

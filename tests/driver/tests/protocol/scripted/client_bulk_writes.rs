@@ -182,7 +182,14 @@ impl Model {
             self.effects.push((number, namespace, kind));
         }
         let mut reply = doc! { "ok": 1 };
-        for count in ["nErrors", "nInserted", "nMatched", "nDeleted"] {
+        for count in [
+            "nErrors",
+            "nInserted",
+            "nUpserted",
+            "nMatched",
+            "nModified",
+            "nDeleted",
+        ] {
             reply.insert(count, counts.get(count).copied().unwrap_or_default());
         }
         (reply, results)
@@ -373,7 +380,7 @@ async fn malformed_results_are_errors() {
     ] {
         let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
             "bulkWrite" => Answer::Reply(doc! {
-                "ok": 1, "nErrors": 0, "nInserted": 1,
+                "ok": 1, "nErrors": 0, "nInserted": 1, "nMatched": 0, "nModified": 0, "nUpserted": 0, "nDeleted": 0,
                 "cursor": { "id": CURSOR, "ns": "admin.$cmd.bulkWrite", "firstBatch": [row.clone()] },
             }),
             _ => Answer::Success,
@@ -399,6 +406,43 @@ async fn malformed_results_are_errors() {
     }
 }
 
+/// The cursor of an ordered bulk write is closed after the first failed write. The error of killCursors is
+/// reported beside the write error, unless another error has ended the call.
+#[tokio::test]
+async fn an_error_of_kill_cursors_is_reported() {
+    let refused = |code: i32| Answer::Reply(doc! { "ok": 0, "code": code, "errmsg": "refused" });
+    for (row, ends_with) in [
+        (
+            doc! { "ok": 0.0, "idx": 0, "code": 11000, "errmsg": "duplicate" },
+            13,
+        ),
+        // The getMore fails.
+        (doc! { "ok": 1.0, "idx": 0, "n": 1 }, 8),
+    ] {
+        let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
+            "bulkWrite" => Answer::Reply(doc! {
+                "ok": 1, "nErrors": 1, "nInserted": 0, "nMatched": 0, "nModified": 0, "nUpserted": 0, "nDeleted": 0,
+                "cursor": { "id": CURSOR, "ns": "admin.$cmd.bulkWrite", "firstBatch": [row.clone()] },
+            }),
+            "getMore" => refused(8),
+            "killCursors" => refused(13),
+            _ => Answer::Success,
+        })
+        .await;
+        let client = CommandRecorder::default().client_of(&server.uri(""));
+        let things = client.database("d").collection::<Document>("c");
+        let models = [(); 2].map(|()| things.insert_one_model(&doc! {}));
+        let error = client.bulk_write(models).await.expect_err("an error");
+        let ErrorKind::ClientBulkWrite(bulk) = error.kind() else {
+            panic!("{error:?}");
+        };
+        let cause = bulk.error.as_ref().expect("the error that ended the call");
+        assert_eq!(cause.code(), Some(ends_with), "{error:?}");
+        assert_eq!(bulk.write_errors.len(), usize::from(ends_with == 13));
+        assert_eq!(server.requests_named("killCursors").len(), 1);
+    }
+}
+
 /// Behind a load balancer, another connection may lead to another server.
 #[tokio::test]
 async fn the_results_are_read_on_the_connection_of_their_command() {
@@ -412,7 +456,10 @@ async fn the_results_are_read_on_the_connection_of_their_command() {
         "bulkWrite" => {
             opened += 1;
             let cursor = cursor(opened, "firstBatch");
-            Answer::Reply(doc! { "ok": 1, "nErrors": 0, "nInserted": 2, "cursor": cursor })
+            Answer::Reply(doc! {
+                "ok": 1, "nErrors": 0, "nInserted": 2, "nMatched": 0, "nModified": 0, "nUpserted": 0, "nDeleted": 0,
+                "cursor": cursor,
+            })
         }
         // The getMore of the first cursor fails.
         "getMore" => match request.command.get_i64("getMore") {

@@ -126,7 +126,7 @@ fn command_error(response: &Value) -> Result<Error, String> {
     }
     let mut failure = BulkWriteError::default();
     failure.write_errors = write_errors(&reply).map_err(|error| error.to_string())?;
-    failure.write_concern_error = write_concern_error(&reply).map_err(|error| error.to_string())?;
+    failure.write_concern_error = write_concern_error(&reply);
     if failure.write_errors.is_empty() && failure.write_concern_error.is_none() {
         return Err(format!("{response} is not an error"));
     }
