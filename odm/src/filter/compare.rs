@@ -71,7 +71,7 @@ pub(super) fn matches_beside_elements(value: &Bson) -> bool {
 
 /// Whether `$all` does not compare the elements with the value: a regular expression is a pattern,
 /// a document with operators a condition, and an array also matches the whole field.
-pub(super) fn is_no_operand_of_all(value: &Bson) -> bool {
+pub(super) fn cannot_be_operand_of_all(value: &Bson) -> bool {
     matches!(value, Bson::RegularExpression(_)) || matches_beside_elements(value) || has_operator_names(value)
 }
 

@@ -4,7 +4,7 @@
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::compare::{
-    compare, element_equal, in_list, is_element, is_no_operand_of_all, matches_beside_elements, matching,
+    cannot_be_operand_of_all, compare, element_equal, in_list, is_element, matches_beside_elements, matching,
     ordered, plain, unordered,
 };
 use crate::filter::{BsonType, Filter, Pattern, element_condition};
@@ -259,7 +259,7 @@ pub trait FilterOps: AsPath + Sized {
     {
         let each = |value: Bson| Bson::Document(element_equal(value));
         let values = array(values).map(|values| match values {
-            Bson::Array(values) if is_element(self) || values.iter().any(is_no_operand_of_all) => {
+            Bson::Array(values) if is_element(self) || values.iter().any(cannot_be_operand_of_all) => {
                 Bson::Array(values.into_iter().map(each).collect())
             }
             values => values,

@@ -115,7 +115,7 @@ macro_rules! settings_setters {
         }
 
         /// The hosts that requests to this provider may be sent to. Requests contain access tokens of the provider, or are
-        /// sent with the client certificate, and whoever can write to the key vault can change the host in a stored key. A
+        /// sent with the client certificate, and a client that can write to the key vault can change the host in a stored key. A
         /// pattern that begins with `*.` stands for all hosts below that domain. Default: the services of the providers, e.g.
         /// `kms.<region>.amazonaws.com`, `<name>.vault.azure.net` and `cloudkms.googleapis.com`; none of `kmip`. The
         /// endpoints that the document of the provider contains, and those of the master keys that this object was given,

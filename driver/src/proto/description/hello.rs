@@ -5,7 +5,7 @@
 //!
 //! [`hello` command]: https://www.mongodb.com/docs/manual/reference/command/hello/
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use serde::Deserialize;
 
@@ -116,9 +116,48 @@ const MAX_NAME: usize = 1_000;
 /// The most statements in one write command that the driver sends.
 const MAX_BATCH: usize = 100_000;
 
+/// A figure of a hello reply that is out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImplausibleFigure {
+    /// A size is too large.
+    Size {
+        /// The field.
+        name: &'static str,
+        /// The value.
+        size: i64,
+    },
+    /// The number of members.
+    Members(usize),
+    /// A name is too long.
+    Name {
+        /// The field.
+        field: &'static str,
+        /// The length of the name in bytes.
+        length: usize,
+    },
+}
+
+impl fmt::Display for ImplausibleFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size { name, size } => write!(f, "{name} is {size}, and may be at most {MAX_SIZE}"),
+            Self::Members(count) => write!(
+                f,
+                "hosts, passives and arbiters list {count} members, and may list at most {MAX_MEMBERS}"
+            ),
+            Self::Name { field, length } => {
+                write!(
+                    f,
+                    "{field} has a name of {length} bytes, and may have at most {MAX_NAME}"
+                )
+            }
+        }
+    }
+}
+
 impl HelloReply {
-    /// Checks the figures against their ranges. Whoever answers at the address of a server states them, before any
-    /// authentication.
+    /// Checks the figures against their ranges. A server states them before any authentication, and so can a process that
+    /// answers in its place.
     ///
     /// | figure | range | what the driver uses |
     /// |---|---|---|
@@ -133,8 +172,8 @@ impl HelloReply {
     /// Sizes that are not positive count as absent. The whole reply to the first hello has at most 1 MiB.
     ///
     /// # Errors
-    /// The name of a figure that is out of its range, with the figure.
-    pub fn check(&self) -> Result<(), String> {
+    /// The figure that is out of its range.
+    pub fn check(&self) -> Result<(), ImplausibleFigure> {
         let sizes = [
             ("maxMessageSizeBytes", self.max_message_size_bytes),
             ("maxBsonObjectSize", self.max_bson_object_size),
@@ -142,14 +181,12 @@ impl HelloReply {
         ];
         for (name, size) in sizes {
             if let Some(size) = size.filter(|size| *size > MAX_SIZE) {
-                return Err(format!("{name} is {size}, and may be at most {MAX_SIZE}"));
+                return Err(ImplausibleFigure::Size { name, size });
             }
         }
         let members = self.hosts.len() + self.passives.len() + self.arbiters.len();
         if members > MAX_MEMBERS {
-            return Err(format!(
-                "hosts, passives and arbiters list {members} members, and may list at most {MAX_MEMBERS}"
-            ));
+            return Err(ImplausibleFigure::Members(members));
         }
         let lists = [&self.hosts, &self.passives, &self.arbiters];
         let names = [
@@ -161,10 +198,10 @@ impl HelloReply {
         let members = lists.into_iter().flatten().map(|name| ("hosts", Some(name)));
         for (field, name) in names.into_iter().chain(members) {
             if let Some(name) = name.filter(|name| name.len() > MAX_NAME) {
-                let length = name.len();
-                return Err(format!(
-                    "{field} has a name of {length} bytes, and may have at most {MAX_NAME}"
-                ));
+                return Err(ImplausibleFigure::Name {
+                    field,
+                    length: name.len(),
+                });
             }
         }
         Ok(())
@@ -284,7 +321,7 @@ mod tests {
             assert!(hello.max_document_size() <= DEFAULT_MAX_MESSAGE_SIZE);
             assert!((1..=MAX_BATCH).contains(&hello.max_batch_size()));
         }
-        let error = sized(i64::MAX).check().unwrap_err();
+        let error = sized(i64::MAX).check().unwrap_err().to_string();
         assert!(
             error.starts_with("maxMessageSizeBytes is 9223372036854775807"),
             "{error}"
@@ -295,11 +332,17 @@ mod tests {
             ..HelloReply::default()
         };
         assert_eq!(listed(MAX_MEMBERS - 1).check(), Ok(()));
-        assert!(listed(MAX_MEMBERS).check().unwrap_err().contains("201 members"));
+        assert!(listed(MAX_MEMBERS).check() == Err(ImplausibleFigure::Members(201)));
         let named = HelloReply {
             set_name: Some("x".repeat(MAX_NAME + 1)),
             ..HelloReply::default()
         };
-        assert!(named.check().unwrap_err().starts_with("setName"));
+        assert_eq!(
+            named.check(),
+            Err(ImplausibleFigure::Name {
+                field: "setName",
+                length: MAX_NAME + 1
+            })
+        );
     }
 }

@@ -8,6 +8,6 @@ mod hello;
 mod server;
 mod topology;
 
-pub use hello::{HelloReply, MAX_MEMBERS, TopologyVersion};
+pub use hello::{HelloReply, ImplausibleFigure, MAX_MEMBERS, TopologyVersion};
 pub use server::{ServerDescription, ServerType};
 pub use topology::{TopologyDescription, TopologyType};

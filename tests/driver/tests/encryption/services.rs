@@ -294,7 +294,7 @@ pub(crate) async fn a_panic_of_the_application_is_an_error_that_names_the_provid
     assert_eq!(calls.load(Ordering::SeqCst), 1);
 }
 
-/// Whoever can write to the key vault must not get the access tokens of a provider.
+/// A client that can write to the key vault must not get the access tokens of a provider.
 pub(crate) async fn requests_are_not_sent_to_a_host_that_only_the_key_vault_names() {
     let setup = Setup::new().await;
     for (provider, field) in [

@@ -518,7 +518,7 @@ fn every_value_means_itself_in_every_operator() {
 }
 
 #[tokio::test]
-async fn a_pulled_document_is_no_condition() {
+async fn a_pulled_document_is_not_a_condition() {
     let env = Env::start().await;
     if env.is_before(5, 0).await {
         return env.stop().await;

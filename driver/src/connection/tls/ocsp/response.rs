@@ -139,7 +139,7 @@ pub(super) fn verify(
 }
 
 /// The age at which a response without `nextUpdate` is no longer accepted, in seconds: responses are mostly valid for a
-/// week. Without a limit, one that was recorded before a revocation would be valid for ever after.
+/// week. Without a limit, one that was recorded before a revocation would be valid indefinitely.
 const MAX_AGE: u64 = 7 * 24 * 60 * 60;
 
 /// `thisUpdate` ⩽ now < `nextUpdate`.
