@@ -286,6 +286,7 @@ fn end_in_background(client: &Client, session: Arc<ExplicitSession>) {
             session.idle().await;
             let _ = transaction::abort(&owned, &session, None).await;
         }
+        session.release_reserved();
         owned.executor().end_session(&session);
     });
 }

@@ -422,15 +422,15 @@ impl Connection {
     }
 
     /// The maximum size of a reply in bytes, both compressed and decompressed.
-    /// `maxMessageSizeBytes` of the server can lower the limit, but not raise it: it bounds the
+    /// `maxMessageSizeBytes` of the server can lower the limit of 48,000,000, but not raise it: it bounds the
     /// memory that a peer can make the driver allocate. Replies of the handshake are smaller.
     fn max_reply_size(&self) -> usize {
-        let most = if self.is_established {
-            DEFAULT_MAX_MESSAGE_SIZE
+        let limit = self.max_message_size();
+        if self.is_established {
+            limit
         } else {
-            MAX_HANDSHAKE_REPLY
-        };
-        self.max_message_size().min(most)
+            limit.min(MAX_HANDSHAKE_REPLY)
+        }
     }
 
     /// The bytes of the last reply, as far as `range`.

@@ -393,7 +393,9 @@ impl<'a> Attempt<'a> {
                 return;
             }
         }
-        if let Some(time) = &*self.executor.clock.newest() {
+        if known != 0
+            && let Some(time) = &*self.executor.clock.newest()
+        {
             command.document("$clusterTime", time.document());
         }
     }

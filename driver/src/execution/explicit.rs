@@ -122,7 +122,7 @@ impl ExplicitSession {
     }
 
     /// Ends the check-out for an abort that did not use it.
-    fn release_reserved(&self) {
+    pub(crate) fn release_reserved(&self) {
         let reserved = self.reserved.lock().take();
         drop(reserved);
     }
@@ -253,7 +253,6 @@ impl Executor {
     /// no reply yet. A transaction in progress must have been aborted.
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
-        session.release_reserved();
         session.settle_pin();
         session.span.settle();
         session.hold_transaction(&self.settings.in_flight);

@@ -292,10 +292,7 @@ impl Executor {
                 None => match state.take_pinned_connection() {
                     Some(connection) => (*connection, PinnedBy::Transaction),
                     // The check-out of an abort may have begun before.
-                    None => match (state.transaction != Some(TransactionCommand::Abort))
-                        .then(|| server.try_check_out(now))
-                        .flatten()
-                    {
+                    None => match state.try_check_out(&server, now) {
                         Some(mut connection) => {
                             let pinned_by = state.pin(&server, &mut connection);
                             (connection, pinned_by)

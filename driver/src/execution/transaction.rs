@@ -3,7 +3,7 @@
 //! [Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
@@ -163,6 +163,15 @@ impl OperationState<'_> {
     pub(super) fn is_lost(&self) -> bool {
         let lost = |transaction: &mut Transaction| transaction.is_lost();
         self.explicit.and_then(|session| session.change_transaction(lost)) == Some(true)
+    }
+
+    /// An available connection. None for an abort, whose check-out may have begun before.
+    #[inline]
+    pub(super) fn try_check_out(&self, server: &SelectedServer, now: Instant) -> Option<PooledConnection> {
+        match self.transaction {
+            Some(TransactionCommand::Abort) => None,
+            _ => server.try_check_out(now),
+        }
     }
 
     /// The connection that the session is pinned to.

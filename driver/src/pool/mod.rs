@@ -201,7 +201,10 @@ impl Pool {
     /// Locks the state for a change, which emits events if the listener is interested. The listener is
     /// asked before: a subscriber of `tracing` is code of the application.
     fn lock_for_change(&self) -> OuterGuard<'_, State> {
-        let emits = self.events.as_ref().is_some_and(EventQueue::is_interested);
+        let Some(events) = &self.events else {
+            return self.lock();
+        };
+        let emits = events.is_interested();
         let mut state = self.lock();
         state.machine.set_emits(emits);
         state

@@ -19,7 +19,7 @@ use crate::{
     error::{CommandError, Error, ErrorKind},
     proto::{
         command::CommandBuilder,
-        description::{HelloReply, TopologyVersion},
+        description::{HelloReply, ImplausibleFigure, TopologyVersion},
     },
     types::{compressor::Compressor, server_api::ServerApi},
 };
@@ -132,9 +132,9 @@ pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
         });
     }
     let hello: HelloReply = from_slice(body)?;
-    hello
-        .check()
-        .map_err(|figure| Error::invalid_reply(format!("the reply to hello is not plausible: {figure}")))?;
+    hello.check().map_err(|figure: ImplausibleFigure| {
+        Error::invalid_reply(format!("the reply to hello is not plausible: {figure}"))
+    })?;
     Ok(hello)
 }
 
