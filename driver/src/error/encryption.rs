@@ -51,8 +51,8 @@ pub enum EncryptionError {
         /// Host and port of the service.
         endpoint: String,
     },
-    /// A key in the key vault names a host that requests to its provider may not be sent to. Nothing was sent. See
-    /// [`kms_allowed_hosts`](crate::options::ClientEncryptionOptions::kms_allowed_hosts).
+    /// A key in the key vault names a host that requests to its provider may not be sent to. Nothing was sent. The
+    /// option `kms_allowed_hosts` adds hosts.
     KmsHostNotAllowed {
         /// The name of the provider, e.g. `aws`.
         provider: String,

@@ -71,7 +71,7 @@ impl<'a> CreateDataKey<'a> {
     /// | `kmip` | optional `keyId` (default: a new secret), `endpoint`, and `delegated`: whether the server decrypts |
     ///
     /// An endpoint that is none of the default hosts is stored with the key. Other clients need
-    /// [`kms_allowed_hosts`](crate::options::ClientEncryptionOptions::kms_allowed_hosts) to use it.
+    /// [`kms_allowed_hosts`](crate::encryption::ClientEncryptionOptions::kms_allowed_hosts) to use it.
     ///
     /// Default: none.
     pub fn master_key(mut self, key: impl IntoDocument) -> Self {

@@ -287,6 +287,10 @@ struct Setting {
 #[tokio::test]
 async fn fields_keep_documents_with_the_keys_of_extended_json() {
     let env = Env::start().await;
+    // Older servers store no names that begin with `$`.
+    if env.is_before(5, 0).await {
+        return env.stop().await;
+    }
     let settings = env.db.collection::<Setting>();
     let value = Bson::from(doc! { "q": { "$date": 5 }, "w": [{ "$oid": "x" }] });
     let setting = Setting { id: 1, value };
