@@ -18,19 +18,24 @@ use crate::stored::{decode_bytes, decode_raw, decode_value};
 
 /// Decodes a document of the present version, or of any version that can be upgraded to it. The error
 /// contains the collection, the `_id` and the path of the field.
+#[inline]
 fn decode<T: Field + DeserializeOwned>(
     namespace: &Namespace,
     raw: &RawDocument,
     without_field: WithoutField,
 ) -> Result<T> {
-    let decoded = match T::schema_version() {
-        None => decode_raw(raw).map_err(Failure::from),
-        Some(version) => decode_version(version, raw, without_field),
+    let failed = |error| Undecoded::new(raw, error).in_collection(namespace);
+    let Some(version) = T::schema_version() else {
+        return match decode_raw(raw) {
+            Ok(found) => Ok(found),
+            Err(error) => Err(failed(Failure::from(error))),
+        };
     };
-    decoded.map_err(|error| Undecoded::new(raw, error).in_collection(namespace))
+    decode_version(version, raw, without_field).map_err(failed)
 }
 
 /// Decodes a document of a model whose documents have a version.
+#[inline(never)]
 fn decode_version<T: Field + DeserializeOwned>(
     version: SchemaVersion,
     raw: &RawDocument,
@@ -128,7 +133,12 @@ impl<T: Field + DeserializeOwned> ReadAs<T> {
     /// Decodes a document.
     #[inline]
     pub(crate) fn decode(self, namespace: &Namespace, raw: &RawDocument) -> Result<T> {
-        self.loaded(decode(namespace, raw, self.without_field)?)
+        // The hook gets the document where it is returned, so that it is not copied.
+        let mut decoded = decode(namespace, raw, self.without_field);
+        if let (Some(hook), Ok(document)) = (self.hook, &mut decoded) {
+            hook(document)?;
+        }
+        decoded
     }
 
     /// Runs the hook of a document that was decoded.

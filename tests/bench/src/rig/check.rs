@@ -27,9 +27,8 @@ const MORE: [(Topology, Task); 3] = [
     (Topology::ThreeNode, Task::ChangeStream10k),
 ];
 
-/// Limit for the instructions of a call of the ODM, relative to the same call of the driver. Changes elsewhere in the driver
-/// decide what the compiler inlines into the decoder: 10,000 found structs cost 1.00 or 1.06 of the driver.
-const ODM_SHARE: f64 = 1.08;
+/// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
+const ODM_SHARE: f64 = 1.05;
 
 /// Limit for the instructions that `timeoutMS` adds to an operation.
 const TIMEOUT_COST: f64 = 1_500.0;
