@@ -28,7 +28,7 @@ use crate::{
 };
 
 #[cfg(feature = "aws-auth")]
-pub use crate::connection::AwsCache;
+pub use crate::connection::{AwsCache, untrusted};
 #[cfg(feature = "dns")]
 pub use crate::proto::dns;
 pub use crate::{

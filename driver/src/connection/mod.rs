@@ -55,6 +55,8 @@ mod tls;
 #[cfg(not(feature = "rustls"))]
 #[path = "tls_off.rs"]
 mod tls;
+#[cfg(all(feature = "internals", feature = "aws-auth"))]
+pub mod untrusted;
 #[cfg(any(feature = "aws-auth", feature = "encryption"))]
 mod web_identity;
 

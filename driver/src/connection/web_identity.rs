@@ -95,7 +95,7 @@ impl WebIdentity {
 }
 
 /// The credentials in the response of the service.
-fn parse(body: &str) -> Result<AwsCredentials, SourceError> {
+pub(super) fn parse(body: &str) -> Result<AwsCredentials, SourceError> {
     let response = document(NAME, body)?;
     // The service nests the result; the specification does not.
     let nested = response

@@ -1,6 +1,6 @@
 //! Runs each fuzz target with `FUZZ_INPUTS` inputs (default: 200,000).
 
-use marula_fuzz_tests::targets::{TARGETS, Target, run_bounded};
+use marula_fuzz_tests::targets::{TARGETS, Target, is_mongocrypt_available, run_bounded};
 
 fn run(name: &str) {
     let count = match std::env::var("FUZZ_INPUTS") {
@@ -57,4 +57,34 @@ fn authentication() {
 #[test]
 fn socks5() {
     run("socks5");
+}
+
+#[test]
+fn http() {
+    run("http");
+}
+
+#[test]
+fn ocsp() {
+    run("ocsp");
+}
+
+#[test]
+fn replies() {
+    run("replies");
+}
+
+#[test]
+fn page_tokens() {
+    run("page_token");
+}
+
+#[test]
+fn documents_for_libmongocrypt() {
+    let is_required = std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_some();
+    assert!(
+        is_mongocrypt_available() || !is_required,
+        "libmongocrypt is missing"
+    );
+    run("encrypted");
 }

@@ -89,6 +89,23 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
     reader.end()
 }
 
+/// The status and the body of a response that arrives in pieces of `piece` bytes, for the fuzz
+/// targets. The body has at most `limit` bytes.
+///
+/// # Errors
+/// The response is malformed, too long, or ends too early.
+#[cfg(all(feature = "internals", feature = "aws-auth"))]
+pub fn http_response(bytes: &[u8], piece: usize, limit: usize) -> io::Result<(u16, Vec<u8>)> {
+    let mut reader = ResponseReader::new(limit);
+    let content = |Response { status, body }| (status, body);
+    for piece in bytes.chunks(piece.max(1)) {
+        if let Some(response) = reader.push(piece)? {
+            return Ok(content(response));
+        }
+    }
+    reader.end().map(content)
+}
+
 impl Request<'_> {
     fn bytes(&self) -> Vec<u8> {
         let url = self.url;

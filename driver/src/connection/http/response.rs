@@ -109,6 +109,9 @@ impl ResponseReader {
             };
         };
         let status = head.code.unwrap_or_default();
+        if status < 100 {
+            return Err(malformed("status"));
+        }
         if status == 101 {
             return Err(malformed("change of protocol"));
         }
@@ -263,6 +266,7 @@ mod tests {
             "",
             "SSH-2.0-x\r\n",
             "HTTP/1.1 200 OK\r\n",
+            "HTTP/1.1 000 None\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 101 Switching\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
             "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",

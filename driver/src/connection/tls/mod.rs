@@ -35,6 +35,8 @@ use tokio_rustls::{
 use crate::{
     Error, Result, ServerAddress, error::NetworkPhase, options::TlsOptions, types::deadline::Deadline,
 };
+#[cfg(all(feature = "internals", feature = "aws-auth"))]
+pub use ocsp::RevocationStatus;
 use ocsp::{Revocation, RevocationError};
 
 /// The TLS state of a client: trusted roots, client certificate, sessions for resumption, and the

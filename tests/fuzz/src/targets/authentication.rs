@@ -1,8 +1,11 @@
 //! The fuzz target for the replies of a server in the authentication: SCRAM, OIDC, and the outcomes of the other mechanisms.
 
+use std::time::Duration;
+
 use marula_driver::{
     bson::{Binary, BinarySubtype, doc, to_vec},
     internals::auth::{Identity, Login, Mechanism, Offer, OidcFlow, ScramHash, Step},
+    options::AwsCredentials,
 };
 
 use super::Target;
@@ -22,6 +25,7 @@ fn run(bytes: &[u8]) {
         Mechanism::Scram(ScramHash::Sha256),
         Mechanism::X509,
         Mechanism::Plain,
+        Mechanism::Aws,
         Mechanism::Oidc(OidcFlow::Human),
     ] {
         let login = || {
@@ -38,7 +42,15 @@ fn run(bytes: &[u8]) {
 fn follow(mut step: Step, bytes: &[u8]) {
     // A conversation has at most four commands; a server that never ends one is refused.
     for _ in 0..8 {
-        let Step::Send(_, awaiting) = step else { return };
+        let awaiting = match step {
+            Step::Send(_, awaiting) => awaiting,
+            Step::Credentials(awaiting) => {
+                let credentials = AwsCredentials::new("AKID", "pencil");
+                step = awaiting.handle_credentials(credentials, Duration::from_secs(1_700_000_000));
+                continue;
+            }
+            _ => return,
+        };
         match awaiting.handle_reply(bytes) {
             Ok(next) => step = next,
             Err(error) => {
@@ -65,7 +77,12 @@ fn seeds() -> Vec<Vec<u8>> {
         "ok": 1, "saslSupportedMechs": ["SCRAM-SHA-1", "SCRAM-SHA-256"],
         "speculativeAuthenticate": { "conversationId": 1, "done": false, "payload": binary(b"r=12345678901234567890123412345678x,s=QSXCR+Q6sek8bf92,i=4096") },
     };
+    let mut nonce = NONCE.to_vec();
+    nonce.extend([9; 32]);
+    let aws =
+        to_vec(&doc! { "s": binary(&nonce), "h": "sts.eu-central-1.amazonaws.com" }).expect("a document");
     vec![
+        reply(&aws, false),
         reply(
             b"r=12345678901234567890123412345678x,s=QSXCR+Q6sek8bf92,i=4096",
             false,

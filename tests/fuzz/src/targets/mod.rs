@@ -12,13 +12,19 @@ mod bson;
 mod compressed;
 mod connection_string;
 mod dns;
+mod encrypted;
 mod extended_json;
 mod hello;
+mod http;
 mod mutate;
+mod ocsp;
 mod op_msg;
+mod page_token;
 mod random;
+mod replies;
 mod socks5;
 
+pub use encrypted::is_available as is_mongocrypt_available;
 pub use mutate::mutate;
 pub use random::Random;
 
@@ -34,7 +40,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 14] = [
     connection_string::TARGET,
     extended_json::TARGET,
     bson::TARGET,
@@ -44,6 +50,11 @@ pub const TARGETS: [Target; 9] = [
     hello::TARGET,
     authentication::TARGET,
     socks5::TARGET,
+    http::TARGET,
+    ocsp::TARGET,
+    replies::TARGET,
+    page_token::TARGET,
+    encrypted::TARGET,
 ];
 
 /// Runs a target with one input, for an external fuzzer.

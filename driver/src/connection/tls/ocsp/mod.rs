@@ -17,6 +17,8 @@ mod signer;
 mod subject;
 #[cfg(test)]
 mod tests;
+#[cfg(all(feature = "internals", feature = "aws-auth"))]
+mod untrusted;
 
 use std::{
     cell::RefCell,
@@ -44,6 +46,8 @@ use lookup::Lookups;
 pub(super) use pinned::PinnedCertificate;
 use signer::Algorithms;
 use subject::Subject;
+#[cfg(all(feature = "internals", feature = "aws-auth"))]
+pub use untrusted::RevocationStatus;
 
 /// Maximum number of certificates kept for resumed sessions. All are removed when it is reached,
 /// and inserted at the next full handshake.
