@@ -11,6 +11,7 @@
 //! [Server Selection]:
 //! https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md
 
+mod cluster_clock;
 mod monitor;
 mod round_trip;
 mod runtime_end;
@@ -39,6 +40,7 @@ use crate::{
     },
     types::deadline::Deadline,
 };
+pub(crate) use cluster_clock::ClusterClock;
 pub(crate) use server::SelectedServer;
 pub(crate) use settings::TopologySettings;
 use shared::Shared;
@@ -61,6 +63,11 @@ impl Topology {
     /// The runtime of the background tasks of the client.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.shared.runtime
+    }
+
+    /// The newest `$clusterTime` of the deployment.
+    pub(crate) fn clock(&self) -> &Arc<ClusterClock> {
+        &self.shared.clock
     }
 
     /// A suitable server, if one is known now.
