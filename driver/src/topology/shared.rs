@@ -281,6 +281,9 @@ impl Shared {
         if action.cancel_check {
             server.watch.cancel_check();
         }
+        if action.cancel_await {
+            server.watch.cancel_await();
+        }
         if action.check_now {
             server.watch.request_check();
         }
