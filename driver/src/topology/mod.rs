@@ -31,7 +31,7 @@ use std::{
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, PoolError, Result, ServerAddress,
+    Error, ErrorKind, NetworkPhase, PoolError, Result, ServerAddress,
     error::{SelectionEnd, ServerSelectionError},
     proto::{
         cmap::ConnectionKey,
@@ -155,9 +155,40 @@ impl Topology {
             timeout,
             topology: description.to_string(),
             cause: cause.cloned().map(Box::new),
-            summary: description.with_outlines_of_causes().to_string(),
+            summary: description.with_outlines_of_causes().to_string() + &self.unresolved(&description),
             end,
         }))
+    }
+
+    /// The host name that could not be resolved, for the end of an error text: if there is no other, or if only the
+    /// servers name it. Empty otherwise.
+    fn unresolved(&self, description: &TopologyDescription) -> String {
+        let is_unresolved = |server: &&ServerDescription| {
+            matches!(
+                server.cause().map(Error::kind),
+                Some(ErrorKind::Network(error)) if error.phase() == NetworkPhase::Resolve
+            )
+        };
+        let servers = &description.servers;
+        let Some(ServerAddress::Tcp { host, .. }) = servers
+            .values()
+            .find(is_unresolved)
+            .map(ServerDescription::address)
+        else {
+            return String::new();
+        };
+        let is_given =
+            |seed: &ServerAddress| matches!(seed, ServerAddress::Tcp { host: seed, .. } if seed == host);
+        if !self.shared.settings.seeds.iter().any(is_given) {
+            return format!(
+                "; the replica set configuration names the host {host}, which could not be resolved: \
+                 directConnection=true uses the given host only"
+            );
+        }
+        if servers.len() == 1 {
+            return format!("; the host name {host} could not be resolved");
+        }
+        String::new()
     }
 
     /// Whether the deployment is closed: no operation can succeed.
