@@ -102,7 +102,8 @@ awaitable!(['a] StartSession<'a> => ClientSession);
 ///
 /// Pass it to an action with `.session(&mut session)`. The borrow ensures that a session runs one
 /// operation at a time. Cursors opened in the session continue to use it. Dropping the session ends
-/// it, as [`end`](Self::end) does; a transaction in progress is aborted in the background.
+/// it, as [`end`](Self::end) does; a transaction in progress is aborted in the background. The abort requests its
+/// connection at once, so that dropping the session can call the listeners of pool events.
 ///
 /// The session can be used after the future of an operation in it was dropped. The server may still
 /// run the command of that operation, so the ID of the session is not reused after it has ended.

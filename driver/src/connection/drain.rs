@@ -13,8 +13,14 @@ use std::{ops::Range, task::Poll, time::Duration};
 use super::{Condition, Connection, State, timed_out};
 use crate::{
     Error, Result,
+    bson::RawDocumentBuf,
     error::NetworkPhase,
-    proto::command::{CommandBuilder, OpenCursor, late_reply, state_change_in},
+    proto::{
+        command::{
+            CommandBuilder, Envelope, OpenCursor, cluster_time_in, late_reply, lsid_in, state_change_in,
+        },
+        wire::command_body,
+    },
     types::deadline::{Deadline, Elapsed},
 };
 
@@ -23,7 +29,7 @@ const WINDOW: Duration = Duration::from_secs(3);
 
 /// The longest time until the reply is complete: a server that sends a byte from time to time does not
 /// keep the connection.
-pub(crate) const TOTAL_DRAIN: Duration = Duration::from_secs(10);
+const TOTAL_DRAIN: Duration = Duration::from_secs(10);
 
 /// Which cursors in a late reply are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +39,15 @@ pub(crate) enum KilledCursors {
     Opened,
     /// All. Behind a load balancer, only this connection leads to the server of the cursor.
     All,
+}
+
+/// What the late reply on a connection that no operation uses says about the deployment.
+#[derive(Debug, Default)]
+pub(crate) struct Drained {
+    /// The "not writable primary" or "node is recovering" error in the reply.
+    pub(crate) state_change: Option<Error>,
+    /// `$clusterTime`.
+    pub(crate) cluster_time: Option<RawDocumentBuf>,
 }
 
 /// What has been read of a reply: the whole, with the place of its body and whether another reply
@@ -49,6 +64,21 @@ impl Connection {
     /// the reply is still outstanding.
     pub(crate) async fn drain(&mut self, limit: Deadline) -> Result<Range<usize>> {
         self.drain_within(WINDOW, limit).await
+    }
+
+    /// As [`drain`](Self::drain), for at most 10 s: then the connection is broken too.
+    pub(crate) async fn drain_in_time(&mut self, limit: Deadline) -> Result<Range<usize>> {
+        self.drain_until(Deadline::after(Some(TOTAL_DRAIN)), limit).await
+    }
+
+    /// As [`drain_in_time`](Self::drain_in_time), until another deadline.
+    async fn drain_until(&mut self, end: Deadline, limit: Deadline) -> Result<Range<usize>> {
+        let drained = self.drain(limit.min(end)).await;
+        let has_ended = end.remaining().is_some_and(|left| left.is_zero());
+        drained.map_err(|error| match self.condition() {
+            Condition::OwesReply if has_ended => self.fail(timed_out(NetworkPhase::Read)),
+            _ => error,
+        })
     }
 
     /// As [`drain`](Self::drain), with another time limit for each byte.
@@ -112,26 +142,22 @@ impl Connection {
 
     /// As [`drain`](Self::drain), for a connection that no operation uses. Then closes the cursor in
     /// the reply, unless the server closes it with its transaction: `killCursors` would be a command
-    /// beside those of the transaction, without its session. Returns the "not writable primary" or
-    /// "node is recovering" error in the reply.
+    /// beside those of the transaction.
     ///
     /// # Errors
     /// The connection is broken, or the reply is not complete after 10 s.
-    pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<Option<Error>> {
+    pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<Drained> {
         if let Some(cursor) = self.release_cursor() {
             let ended = self.kill(&cursor).await;
             self.read.discard_message();
-            return ended.map(|()| None);
+            return ended.map(|()| Drained::default());
         }
-        let body = match self.drain(Deadline::after(Some(TOTAL_DRAIN))).await {
-            Ok(body) => body,
-            Err(_) if self.condition() == Condition::OwesReply => {
-                return Err(self.fail(timed_out(NetworkPhase::Read)));
-            }
-            Err(error) => return Err(error),
-        };
+        let body = self.drain_in_time(Deadline::NEVER).await?;
         let reply = self.reply(body);
-        let state_change = state_change_in(reply).map(|error| error.with_address(&self.address));
+        let drained = Drained {
+            state_change: state_change_in(reply).map(|error| error.with_address(&self.address)),
+            cluster_time: cluster_time_in(reply),
+        };
         let cursor = OpenCursor::opened_by(reply).or_else(|| match killed {
             KilledCursors::Opened => None,
             KilledCursors::All => OpenCursor::continued_by(reply),
@@ -145,25 +171,45 @@ impl Connection {
         };
         // The connection may be available for long: its buffer must not keep the reply.
         self.read.discard_message();
-        ended.map(|()| state_change)
+        ended.map(|()| drained)
     }
 
     /// Closes a cursor on the server. The server may refuse to: it also closes cursors that are not
     /// used for 10 minutes.
+    ///
+    /// The command is sent in the session of the last request, also in an explicit one, which the
+    /// application may use at the same time.
     async fn kill(&mut self, cursor: &OpenCursor) -> Result<()> {
-        let api = self.server_api;
+        let envelope = Envelope {
+            lsid: self.lsid(),
+            cluster_time: cursor.cluster_time(),
+            server_api: self.server_api,
+        };
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
-        cursor.write_kill(&mut command);
-        if let Some(api) = api {
-            command.server_api(api);
-        }
+        cursor.kill().write(&mut command);
+        envelope.write(&mut command);
         command.finish(cursor.database())?;
         message.finish()?;
         let limit = Deadline::after(Some(WINDOW));
         self.send(limit).await?;
         let received = self.receive(limit).await;
         received.map(drop).map_err(|error| self.fail(error))
+    }
+
+    /// `lsid` of the last request, which the write buffer contains unless it was large.
+    fn lsid(&self) -> Option<[u8; 16]> {
+        match self.large_request {
+            Some((number, lsid)) if number == self.last_request => lsid,
+            _ => lsid_in(command_body(&self.write)?),
+        }
+    }
+
+    /// Frees the write buffer after a large request has been sent.
+    #[cold]
+    pub(super) fn free_request(&mut self) {
+        self.large_request = Some((self.last_request, command_body(&self.write).and_then(lsid_in)));
+        self.write = Vec::new();
     }
 
     /// The error of an outstanding reply that is not awaited any longer.

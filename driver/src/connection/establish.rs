@@ -150,6 +150,7 @@ impl Connection {
                 .then(|| Box::new(Compression::new(settings.compression.clone()))),
             last_request: 0,
             transactional_request: None,
+            large_request: None,
             outstanding: None,
             exhaust: false,
             is_established: false,

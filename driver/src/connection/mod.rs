@@ -93,7 +93,7 @@ pub(crate) use aws_sources::from_variables;
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
-pub(crate) use drain::{KilledCursors, TOTAL_DRAIN};
+pub(crate) use drain::KilledCursors;
 pub use establish::ConnectionSettings;
 pub(crate) use interruption::Interruption;
 #[cfg(feature = "encryption")]
@@ -143,6 +143,8 @@ pub struct Connection {
     last_request: i32,
     /// The number of the last request that is part of a transaction.
     transactional_request: Option<i32>,
+    /// The number and `lsid` of the last request after which the write buffer was freed.
+    large_request: Option<(i32, Option<[u8; 16]>)>,
     /// Of an explicit session. Kept while the reply to the last request is outstanding and the connection is not
     /// broken.
     outstanding: Option<OutstandingReply>,
@@ -331,7 +333,7 @@ impl Connection {
         }
         let needed = self.write.len() > KEPT_WRITE_CAPACITY && self.write.capacity() <= MOST_WRITE_CAPACITY;
         if self.write.capacity() > KEPT_WRITE_CAPACITY && !needed {
-            self.write = Vec::new();
+            self.free_request();
         }
         match sent {
             Ok(Ok(())) => {

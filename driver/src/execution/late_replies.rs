@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
     Result,
-    connection::{Condition, TOTAL_DRAIN},
+    connection::Condition,
     pool::PooledConnection,
     proto::{
         command::{Reply, state_change_in},
@@ -105,7 +105,8 @@ impl Executor {
     /// state change error of the reply are handled as those of another.
     ///
     /// # Errors
-    /// The reply did not arrive in time, or the connection is broken.
+    /// The reply did not arrive in time, or the connection is broken. The connection of a cursor remains usable
+    /// only if `timeoutMS` has passed: the reply is then still outstanding.
     pub(super) async fn drain_pinned(
         &self,
         server: &SelectedServer,
@@ -117,9 +118,15 @@ impl Executor {
         let session = state.explicit.filter(|_| pinned_by == PinnedBy::Transaction);
         let drained = match session {
             None => {
-                connection
-                    .drain(limit.min(Deadline::after(Some(TOTAL_DRAIN))))
-                    .await
+                let drained = connection.drain_in_time(limit).await;
+                // A reply that is later than `socketTimeoutMS` is not awaited.
+                drained.map_err(|error| {
+                    if connection.owes_reply() && !state.timeout.is_set() {
+                        connection.fail(error)
+                    } else {
+                        error
+                    }
+                })
             }
             Some(session) => {
                 let patience = Deadline::at(Instant::now() + session.patience(state.timeout));

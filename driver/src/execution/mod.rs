@@ -2,7 +2,6 @@
 //! command, reads the reply, and retries.
 
 mod attempt;
-mod cluster_clock;
 mod encryption;
 mod explicit;
 mod in_flight;
@@ -42,14 +41,13 @@ use crate::{
         session::{ServerSession, TransactionCommand},
     },
     telemetry::{CommandScope, SelectionLog, Tracing},
-    topology::{SelectedServer, Topology},
+    topology::{ClusterClock, SelectedServer, Topology},
     types::{
         deadline::Deadline, in_flight::InFlight, read_preference::ReadPreference, server_api::ServerApi,
         timeout::Timeout,
     },
 };
 use attempt::Attempt;
-use cluster_clock::ClusterClock;
 pub(crate) use encryption::CommandEncryption;
 #[cfg(feature = "encryption")]
 pub(crate) use encryption::{Computing, Decrypting};
@@ -88,7 +86,7 @@ pub(crate) struct Executor {
     topology: Arc<Topology>,
     settings: ExecutionSettings,
     sessions: SessionPool,
-    clock: ClusterClock,
+    clock: Arc<ClusterClock>,
     /// The next `operationId` of command events.
     operations: AtomicI64,
 }
@@ -96,10 +94,10 @@ pub(crate) struct Executor {
 impl Executor {
     pub(crate) fn new(topology: Arc<Topology>, settings: ExecutionSettings) -> Self {
         Self {
+            clock: Arc::clone(topology.clock()),
             topology,
             settings,
             sessions: SessionPool::default(),
-            clock: ClusterClock::default(),
             operations: AtomicI64::new(1),
         }
     }
@@ -480,7 +478,7 @@ impl Executor {
             topology: Arc::clone(&self.topology),
             settings: self.settings.clone(),
             sessions: SessionPool::default(),
-            clock: self.clock.copied(),
+            clock: Arc::clone(&self.clock),
             operations: AtomicI64::new(self.operations.load(Ordering::Relaxed)),
         }
     }

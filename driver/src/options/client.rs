@@ -130,6 +130,10 @@ pub struct ClientOptions {
     /// `serverMonitoringMode`: whether monitors use the streaming protocol. Default: `auto`.
     pub server_monitoring_mode: ServerMonitoringMode,
     /// `maxPoolSize`: the maximum number of connections per server. Default: 100. 0 means no limit.
+    ///
+    /// Operations that find all connections in use wait for one in the order of their arrival, also the commit or the
+    /// abort of a transaction, whose locks the server holds meanwhile. Only the abort of a session that is dropped
+    /// takes its place in that order at once.
     pub max_pool_size: u32,
     /// `minPoolSize`: the number of connections per server that are kept open. At most
     /// `maxPoolSize`. Default: 0.

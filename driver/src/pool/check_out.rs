@@ -51,6 +51,7 @@ impl Pool {
             CheckOut::Waiting(id) => Ok(CheckingOut::Waiting(Request {
                 pool: Arc::clone(self),
                 id,
+                since: tokio::time::Instant::now(),
                 answer,
                 answered: false,
             })),
@@ -115,15 +116,16 @@ impl fmt::Debug for CheckingOut {
 pub struct Request {
     pool: Arc<Pool>,
     id: WaiterId,
+    /// When the check-out began.
+    since: tokio::time::Instant,
     answer: oneshot::Receiver<Result<PooledConnection>>,
     answered: bool,
 }
 
 impl Request {
     async fn wait(mut self, deadline: Option<Deadline>) -> Result<PooledConnection> {
-        let started = Instant::now();
         let wait_queue_timeout = self.pool.settings.wait_queue_timeout;
-        let limit = deadline.unwrap_or_else(|| Deadline::after(wait_queue_timeout));
+        let limit = deadline.unwrap_or_else(|| Deadline::since(self.since, wait_queue_timeout));
         if let Some(answer) = self.answer_until(limit).await {
             return answer;
         }
@@ -135,7 +137,7 @@ impl Request {
                 return answer;
             }
         }
-        Err(self.too_late(started.elapsed()))
+        Err(self.too_late(self.since.elapsed()))
     }
 
     async fn answer_until(&mut self, deadline: Deadline) -> Option<Result<PooledConnection>> {

@@ -104,10 +104,15 @@ impl Drain {
             }
         };
         // The connection keeps its error.
-        if let Some(Ok(Some(state_change))) = run_until_cancelled(given_up, draining).await
+        if let Some(Ok(drained)) = run_until_cancelled(given_up, draining).await
             && let Some(listener) = pool.listener.upgrade()
         {
-            listener.state_changed(&pool.address, key, &state_change);
+            if let Some(time) = &drained.cluster_time {
+                listener.cluster_time_received(time);
+            }
+            if let Some(state_change) = &drained.state_change {
+                listener.state_changed(&pool.address, key, state_change);
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ use tokio::{
 
 use crate::{
     Error, ErrorKind, PoolError, Result, ServerAddress,
-    bson::ObjectId,
+    bson::{ObjectId, RawDocument},
     connection::{Condition, Connection, ConnectionSettings, Interruption},
     proto::{
         cmap::{Action, Clear, ConnectionKey, ConnectionPool, PoolState, Refusal},
@@ -72,6 +72,11 @@ pub trait PoolListener: Send + Sync {
     /// connection is used again.
     fn state_changed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         let _ = (address, key, error);
+    }
+
+    /// A late reply has this `$clusterTime`. Called before the connection is used again.
+    fn cluster_time_received(&self, time: &RawDocument) {
+        let _ = time;
     }
 
     /// The runtime has ended, so that no connection can work. The pools are to be closed.
@@ -145,7 +150,7 @@ impl Pool {
 
     /// Marks the pool as ready. [`settle`](Self::settle) must follow.
     pub fn ready_without_events(self: &Arc<Self>) {
-        if self.lock().machine.ready() {
+        if self.lock_without_interest().machine.ready() {
             self.maintenance.notify_one();
         }
     }
@@ -157,7 +162,7 @@ impl Pool {
         service_id: Option<ObjectId>,
         interrupt_in_use: bool,
     ) {
-        let mut state = self.lock();
+        let mut state = self.lock_without_interest();
         if state.machine.state() == PoolState::Closed {
             return;
         }
@@ -183,7 +188,7 @@ impl Pool {
 
     /// As [`close`](Self::close), but [`settle`](Self::settle) must follow.
     pub fn close_without_events(self: &Arc<Self>) {
-        if self.lock().machine.close(Instant::now()) {
+        if self.lock_without_interest().machine.close(Instant::now()) {
             self.unwanted.notify_waiters();
             self.maintenance.notify_one();
         }
@@ -198,8 +203,17 @@ impl Pool {
         self.state.lock()
     }
 
+    /// Locks the state for a change whose events are made in any case: the listener cannot be asked, because the
+    /// caller holds a lock. A listener that is not interested ignores them.
+    fn lock_without_interest(&self) -> OuterGuard<'_, State> {
+        let mut state = self.lock();
+        state.machine.set_emits(self.events.is_some());
+        state
+    }
+
     /// Locks the state for a change, which emits events if the listener is interested. The listener is
-    /// asked before: a subscriber of `tracing` is code of the application.
+    /// asked before: a subscriber of `tracing` is code of the application. When its interest changes, it can receive
+    /// the second event of a pair without the first, such as `ConnectionCheckedIn`, or the first without the second.
     fn lock_for_change(&self) -> OuterGuard<'_, State> {
         let Some(events) = &self.events else {
             return self.lock();

@@ -11,6 +11,7 @@
 //! [Server Selection]:
 //! https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md
 
+mod cluster_clock;
 mod monitor;
 mod round_trip;
 mod runtime_end;
@@ -30,7 +31,7 @@ use std::{
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, PoolError, Result, ServerAddress,
+    Error, ErrorKind, NetworkPhase, PoolError, Result, ServerAddress,
     error::{SelectionEnd, ServerSelectionError},
     proto::{
         cmap::ConnectionKey,
@@ -39,6 +40,7 @@ use crate::{
     },
     types::deadline::Deadline,
 };
+pub(crate) use cluster_clock::ClusterClock;
 pub(crate) use server::SelectedServer;
 pub(crate) use settings::TopologySettings;
 use shared::Shared;
@@ -61,6 +63,11 @@ impl Topology {
     /// The runtime of the background tasks of the client.
     pub(crate) fn runtime(&self) -> &Handle {
         &self.shared.runtime
+    }
+
+    /// The newest `$clusterTime` of the deployment.
+    pub(crate) fn clock(&self) -> &Arc<ClusterClock> {
+        &self.shared.clock
     }
 
     /// A suitable server, if one is known now.
@@ -148,9 +155,40 @@ impl Topology {
             timeout,
             topology: description.to_string(),
             cause: cause.cloned().map(Box::new),
-            summary: description.with_outlines_of_causes().to_string(),
+            summary: description.with_outlines_of_causes().to_string() + &self.unresolved(&description),
             end,
         }))
+    }
+
+    /// The host name that could not be resolved, for the end of an error text: if there is no other, or if only the
+    /// servers name it. Empty otherwise.
+    fn unresolved(&self, description: &TopologyDescription) -> String {
+        let is_unresolved = |server: &&ServerDescription| {
+            matches!(
+                server.cause().map(Error::kind),
+                Some(ErrorKind::Network(error)) if error.phase() == NetworkPhase::Resolve
+            )
+        };
+        let servers = &description.servers;
+        let Some(ServerAddress::Tcp { host, .. }) = servers
+            .values()
+            .find(is_unresolved)
+            .map(ServerDescription::address)
+        else {
+            return String::new();
+        };
+        let is_given =
+            |seed: &ServerAddress| matches!(seed, ServerAddress::Tcp { host: seed, .. } if seed == host);
+        if !self.shared.settings.seeds.iter().any(is_given) {
+            return format!(
+                "; the replica set configuration names the host {host}, which could not be resolved: \
+                 directConnection=true uses the given host only"
+            );
+        }
+        if servers.len() == 1 {
+            return format!("; the host name {host} could not be resolved");
+        }
+        String::new()
     }
 
     /// Whether the deployment is closed: no operation can succeed.

@@ -34,6 +34,8 @@ pub(super) struct Monitor {
     connection: Option<Connection>,
     /// The number of the connection, or of the last one.
     connection_id: u32,
+    /// The number of cancellations so far because the server could not be reached.
+    losses: u64,
 }
 
 /// Why a rest ended.
@@ -62,6 +64,7 @@ impl Monitor {
             machine: monitoring::Monitor::new(settings),
             connection: None,
             connection_id: 0,
+            losses: 0,
         };
         let work = async move {
             let trips = RoundTrips::default();
@@ -76,8 +79,7 @@ impl Monitor {
         loop {
             // One that came while an outcome was reported is not lost.
             if cancellations.has_changed().unwrap_or(false) {
-                cancellations.mark_unchanged();
-                self.handle_cancellation(trips);
+                self.handle_cancellation(&mut cancellations, trips);
             }
             let goes_on = match self.machine.poll(Instant::now()) {
                 Step::Check(check) => self.run_check(check, trips, &mut cancellations).await,
@@ -85,7 +87,7 @@ impl Monitor {
                     match self.rest(until, &mut cancellations).await {
                         Woken::Time => {}
                         Woken::Request => self.machine.request_check(),
-                        Woken::Cancellation => self.handle_cancellation(trips),
+                        Woken::Cancellation => self.handle_cancellation(&mut cancellations, trips),
                     }
                     true
                 }
@@ -101,7 +103,7 @@ impl Monitor {
         &mut self,
         check: Check,
         trips: &RoundTrips,
-        cancellations: &mut Receiver<()>,
+        cancellations: &mut Receiver<u64>,
     ) -> bool {
         self.announce(check);
         let watch = Arc::clone(&self.watch);
@@ -118,10 +120,11 @@ impl Monitor {
         match outcome {
             Some(Ok((hello, time))) => self.report(&topology, check, hello, time, trips),
             Some(Err(error)) => self.report_failure(&topology, &error, trips),
-            // An operation found the server unreachable; this check would only find it out later.
+            // An operation found the server unreachable, or its state changed; this check would only find it out
+            // later.
             None => {
                 self.watch.failed(&Error::protocol("the check was cancelled"));
-                self.handle_cancellation(trips);
+                self.handle_cancellation(cancellations, trips);
             }
         }
         true
@@ -187,7 +190,7 @@ impl Monitor {
             more_to_come,
         };
         self.machine.handle_answer(answer, Instant::now());
-        trips.set_streaming(self.machine.is_streaming());
+        self.set_streaming(self.machine.is_streaming(), trips);
         let (average, minimum) = trips.current();
         let description = ServerDescription::from_hello(self.address.clone(), hello, average, Instant::now())
             .with_minimum_round_trip_time(minimum);
@@ -199,18 +202,27 @@ impl Monitor {
         self.watch.failed(error);
         self.machine.handle_failure(error.is_network(), Instant::now());
         trips.reset();
-        trips.set_streaming(false);
+        self.set_streaming(false, trips);
         topology.on_check_failed(&self.address, error);
     }
 
-    fn handle_cancellation(&mut self, trips: &RoundTrips) {
+    /// The round trip time remains known if the server could be reached.
+    fn handle_cancellation(&mut self, cancellations: &mut Receiver<u64>, trips: &RoundTrips) {
         self.connection = None;
         self.machine.handle_cancellation(Instant::now());
-        trips.reset();
-        trips.set_streaming(false);
+        let losses = *cancellations.borrow_and_update();
+        if std::mem::replace(&mut self.losses, losses) != losses {
+            trips.reset();
+        }
+        self.set_streaming(false, trips);
     }
 
-    async fn rest(&self, until: Option<Instant>, cancellations: &mut Receiver<()>) -> Woken {
+    fn set_streaming(&self, is_streaming: bool, trips: &RoundTrips) {
+        trips.set_streaming(is_streaming);
+        self.watch.set_awaiting(is_streaming);
+    }
+
+    async fn rest(&self, until: Option<Instant>, cancellations: &mut Receiver<u64>) -> Woken {
         let woken = async {
             let requested = self.watch.requested();
             match until {
@@ -231,7 +243,7 @@ impl Monitor {
 }
 
 /// Completes with the next cancellation.
-async fn next(cancellations: &mut Receiver<()>) {
+async fn next(cancellations: &mut Receiver<u64>) {
     if cancellations.changed().await.is_err() {
         // The sender is dropped with the server handle, which also aborts this task.
         pending::<()>().await;

@@ -14,6 +14,7 @@ use arc_swap::ArcSwap;
 use tokio::{runtime::Handle, sync::watch, task::AbortHandle};
 
 use super::{
+    cluster_clock::ClusterClock,
     monitor::Monitor,
     runtime_end,
     server::{SelectedServer, Server},
@@ -24,7 +25,7 @@ use super::{
 };
 use crate::{
     Error, ServerAddress,
-    bson::ObjectId,
+    bson::{ObjectId, RawDocument},
     pool::{Pool, PoolListener},
     proto::{
         cmap::ConnectionKey,
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     /// Held while a snapshot is replaced: changes are processed one at a time.
     update: Outermost<()>,
     closed: AtomicBool,
+    pub(super) clock: Arc<ClusterClock>,
     random: AtomicU64,
     srv_poller: OnceLock<AbortHandle>,
     runtime_end: OnceLock<AbortHandle>,
@@ -72,6 +74,7 @@ impl Shared {
             changes: watch::Sender::new(()),
             update: Outermost::default(),
             closed: AtomicBool::new(false),
+            clock: Arc::default(),
             random: AtomicU64::new(RandomState::new().hash_one(0)),
             srv_poller: OnceLock::new(),
             runtime_end: OnceLock::new(),
@@ -278,6 +281,9 @@ impl Shared {
         if action.cancel_check {
             server.watch.cancel_check();
         }
+        if action.cancel_await {
+            server.watch.cancel_await();
+        }
         if action.check_now {
             server.watch.request_check();
         }
@@ -416,6 +422,10 @@ impl PoolListener for Shared {
 
     fn state_changed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         self.handle_error(address, key, error);
+    }
+
+    fn cluster_time_received(&self, time: &RawDocument) {
+        self.clock.advance(time.as_bytes());
     }
 
     fn runtime_ended(&self) {

@@ -2,7 +2,10 @@
 //! events.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -21,8 +24,11 @@ use crate::{
 pub(super) struct Watch {
     /// Wakes the monitor for an immediate check.
     request: Notify,
-    /// Cancels the running check, or the next one.
-    cancellation: watch::Sender<()>,
+    /// Cancels the running check, or the next one. The value is the number of cancellations because the server
+    /// could not be reached.
+    cancellation: watch::Sender<u64>,
+    /// Whether the monitor awaits the next state of the server.
+    is_awaiting: AtomicBool,
     heartbeats: Option<Heartbeats>,
 }
 
@@ -82,7 +88,19 @@ impl Watch {
 
     /// Cancels the check in progress (SDAM, "Network error when reading or writing").
     pub(super) fn cancel_check(&self) {
-        self.cancellation.send_replace(());
+        self.cancellation.send_modify(|losses| *losses += 1);
+    }
+
+    /// Cancels the check in progress of a monitor that awaits the next state of the server.
+    pub(super) fn cancel_await(&self) {
+        if self.is_awaiting.load(Ordering::Relaxed) {
+            self.cancellation.send_modify(|_| {});
+        }
+    }
+
+    /// Says whether the monitor awaits the next state of the server, from its next check on.
+    pub(super) fn set_awaiting(&self, is_awaiting: bool) {
+        self.is_awaiting.store(is_awaiting, Ordering::Relaxed);
     }
 
     /// Completes when a check is requested, or was since the last call.
@@ -97,8 +115,8 @@ impl Watch {
         request.as_mut().enable();
     }
 
-    /// A receiver of cancellations.
-    pub(super) fn cancellations(&self) -> watch::Receiver<()> {
+    /// A receiver of cancellations. The value changes if the server could not be reached.
+    pub(super) fn cancellations(&self) -> watch::Receiver<u64> {
         self.cancellation.subscribe()
     }
 

@@ -45,6 +45,15 @@ impl Deadline {
         )
     }
 
+    /// As [`after`](Self::after), for a timeout that started at `since`.
+    pub fn since(since: Instant, timeout: Option<Duration>) -> Self {
+        Self(
+            timeout
+                .filter(|t| !t.is_zero())
+                .and_then(|t| since.checked_add(t)),
+        )
+    }
+
     /// The time left: zero after the deadline, `None` without a limit.
     pub fn remaining(self) -> Option<Duration> {
         self.0.map(|at| at.saturating_duration_since(Instant::now()))

@@ -260,6 +260,13 @@ impl Cursors {
             .is_some_and(|cursor| matches!(cursor.continuation, Continuation::ChangeStream(_)))
     }
 
+    /// The session in which the cursor was opened; `None` if it is not open.
+    pub(crate) fn session_of(&self, id: i64) -> Option<Option<Vec<u8>>> {
+        lock(&self.open)
+            .get(&id)
+            .map(|cursor| cursor.owner.session.clone())
+    }
+
     /// Closes a cursor if it is open on this namespace; returns whether it was.
     pub(crate) fn kill(&self, id: i64, namespace: &str) -> bool {
         let mut open = lock(&self.open);

@@ -3,8 +3,6 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
-use serde::Deserialize;
-
 use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession,
@@ -15,10 +13,11 @@ use super::{
     session_setter,
 };
 use crate::{
-    Collection, Error, Result,
+    Collection, Result,
     api::collection::CollectionInner,
-    bson::{Document, IntoDocument, RawDocumentBuf, doc, rawdoc},
+    bson::{Document, IntoDocument, RawDocumentBuf, doc, find_element, rawdoc},
     options::FindOptions,
+    proto::command::{count, invalid_count},
 };
 
 /// The options of `count_documents`. See `api/command/declare.rs`.
@@ -148,15 +147,15 @@ impl<'a> CountDocuments<'a> {
     }
 
     async fn run(self) -> Result<u64> {
-        #[derive(Deserialize)]
-        struct Counted {
-            n: i64,
-        }
-        let mut cursor = self.into_aggregate()?.with_type::<Counted>().await?;
+        let mut cursor = self.into_aggregate()?.with_type::<RawDocumentBuf>().await?;
         // If no document matches, the pipeline returns no group.
-        let counted = cursor.try_next().await?.map_or(0, |counted| counted.n);
-        u64::try_from(counted)
-            .map_err(|_| Error::invalid_reply("the reply to aggregate has a negative number of documents"))
+        let Some(counted) = cursor.try_next().await? else {
+            return Ok(0);
+        };
+        match find_element(counted.as_bytes(), "n") {
+            Ok(Some(n)) => count(n.value, "n"),
+            _ => Err(invalid_count("n")),
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use super::{InSession, awaitable, session_setter, timeout_setter};
 use crate::{
     Collection, Namespace, Result,
     api::collection::CollectionInner,
-    bson::{Document, exact},
-    operation::{Operation, Properties, ReplyContext, decode},
+    bson::{Document, exact, find_element},
+    operation::{Operation, Properties, ReplyContext},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -41,6 +41,9 @@ pub struct SearchIndexModel {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
+
+/// The name that the server gives to an index without one.
+const DEFAULT_NAME: &str = "default";
 
 impl SearchIndexModel {
     /// A search index with this definition.
@@ -189,17 +192,19 @@ impl Operation for CreateSearchIndexesOperation<'_> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Vec<String>> {
-        #[derive(Deserialize)]
-        struct Created {
-            name: String,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Body {
-            #[serde(default)]
-            indexes_created: Vec<Created>,
-        }
-        let body: Body = decode(reply.body)?;
-        Ok(body.indexes_created.into_iter().map(|index| index.name).collect())
+        // The indexes are created even if the reply does not name them.
+        let created = find_element(reply.body, "indexesCreated").ok().flatten();
+        let created = created.and_then(|created| created.value.array().ok());
+        let mut created = created.into_iter().flatten().map(|index| {
+            let name = find_element(index.ok()?.value.document().ok()?.as_bytes(), "name");
+            Some(name.ok()??.value.str().ok()?.to_owned())
+        });
+        let name = |model: &SearchIndexModel| {
+            let received = created.next().flatten();
+            received
+                .or_else(|| model.name.clone())
+                .unwrap_or_else(|| DEFAULT_NAME.to_owned())
+        };
+        Ok(self.models.iter().map(name).collect())
     }
 }

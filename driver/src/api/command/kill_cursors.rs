@@ -9,7 +9,7 @@ use crate::{
     operation::{CommandState, Operation, Properties, ReplyContext, SessionUse},
     pool::PooledConnection,
     proto::{
-        command::{CommandBuilder, Reply},
+        command::{self, CommandBuilder, Reply},
         description::HelloReply,
         retry::Intent,
         server_selection::Patience,
@@ -65,8 +65,11 @@ impl Operation for KillCursors<'_> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
-        command.str("killCursors", &self.namespace.collection);
-        command.serialize("cursors", &[self.id]);
+        let kill = command::KillCursors {
+            id: self.id,
+            collection: &self.namespace.collection,
+        };
+        kill.write(command);
         Ok(())
     }
 

@@ -1,13 +1,13 @@
 //! Fields that a client must encrypt: a check of encrypted commands before they are sent.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::auto_options::Map;
 use crate::{
     Namespace, Result,
     bson::{RawArray, RawBsonRef, RawDocument, RawDocumentBuf},
     error::EncryptionError,
-    types::lock::{Inner, Outer},
+    types::lock::Inner,
 };
 
 /// `encryptionInformation` of a command contains `encryptedFields` of its collections.
@@ -32,21 +32,22 @@ const WITHOUT_INFORMATION: [&str; 6] = ["insert", "find", "aggregate", "count", 
 /// The paths of encrypted fields by namespaces.
 type Paths = BTreeMap<String, Vec<String>>;
 
-/// The required fields, and those that are known to be encrypted.
+/// The required fields, and those that are known to be encrypted. Commands are checked against a snapshot, so that the
+/// checks of several do not wait for each other.
 #[derive(Debug, Default)]
 pub(super) struct RequiredFields {
-    required: Outer<BTreeMap<String, Required>>,
+    required: Inner<Arc<BTreeMap<String, Required>>>,
     /// Those of the options of the client, which take precedence.
     declared: Paths,
     /// Those of the collections that libmongocrypt has asked for last.
-    listed: Inner<Paths>,
+    listed: Inner<Arc<Paths>>,
 }
 
 /// The required fields of a collection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Required(Vec<RequiredField>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct RequiredField {
     path: String,
     required_by: String,
@@ -88,10 +89,11 @@ impl RequiredFields {
                 .iter()
                 .any(|asked| listed.get(asked) != encrypted.get(asked))
         };
-        if !is_changed(&self.listed.lock()) {
+        let mut listed = self.listed.lock();
+        if !is_changed(&listed) {
             return;
         }
-        let mut listed = self.listed.lock();
+        let listed = Arc::make_mut(&mut listed);
         for namespace in &asked {
             listed.remove(namespace);
         }
@@ -102,15 +104,13 @@ impl RequiredFields {
     pub(super) fn add(&self, namespace: &Namespace, paths: &[String], required_by: &str, schemas: &Map) {
         let name = namespace.to_string();
         let is_known = |required: &Required| paths.iter().all(|path| required.contains(path));
-        let known = self.required.lock();
-        if known.get(&name).is_some_and(is_known) {
+        if self.required.lock().get(&name).is_some_and(is_known) {
             return;
         }
-        drop(known);
         let schema = schemas.iter().find(|(other, _)| *other == name);
         let is_encrypted = |path: &str| schema.is_some_and(|(_, schema)| encrypts(schema, path));
         let mut all = self.required.lock();
-        let required = all.entry(name).or_default();
+        let required = Arc::make_mut(&mut all).entry(name).or_default();
         for path in paths.iter().filter(|path| !is_encrypted(path)) {
             if !required.contains(path) {
                 required.0.push(RequiredField {
@@ -126,7 +126,7 @@ impl RequiredFields {
     /// # Errors
     /// A required field of its collection would not be encrypted.
     pub(super) fn check(&self, database: &str, command: &RawDocument) -> Result<()> {
-        let required = self.required.lock();
+        let required = Arc::clone(&self.required.lock());
         if required.is_empty() {
             return Ok(());
         }
@@ -135,10 +135,7 @@ impl RequiredFields {
         };
         let name = name.as_str();
         match value {
-            RawBsonRef::Document(explained) if name == "explain" => {
-                drop(required);
-                self.check(database, explained)
-            }
+            RawBsonRef::Document(explained) if name == "explain" => self.check(database, explained),
             _ if name == "bulkWrite" => {
                 let infos = command.get_array("nsInfo").ok();
                 for info in infos.into_iter().flat_map(documents) {
@@ -183,7 +180,7 @@ impl RequiredFields {
 
     /// Checks what the client knows of a collection.
     fn check_known(&self, required: &Required, namespace: &str) -> Result<()> {
-        let listed = self.listed.lock();
+        let listed = Arc::clone(&self.listed.lock());
         let known = self.declared.get(namespace).or_else(|| listed.get(namespace));
         required.check(namespace, known.map(Vec::as_slice).unwrap_or_default())
     }

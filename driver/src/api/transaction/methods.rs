@@ -23,6 +23,10 @@ impl ClientSession {
     /// transaction and repeats it where that helps; [`Client::start_transaction`] returns a guard
     /// that aborts the transaction when it is dropped.
     ///
+    /// When all connections of the pool are in use, the commit and the abort wait for one in the order of all
+    /// operations, and the server holds the locks of the transaction meanwhile: see
+    /// [`max_pool_size`](crate::options::ClientOptions::max_pool_size).
+    ///
     /// An error of the server may abort the transaction there, e.g. a duplicate key. A commit
     /// afterwards fails with `NoSuchTransaction`.
     ///

@@ -37,6 +37,7 @@ async fn connected() -> (Connection, TcpStream) {
         compression: None,
         last_request: 0,
         transactional_request: None,
+        large_request: None,
         outstanding: None,
         exhaust: false,
         is_established: true,
@@ -284,6 +285,21 @@ async fn a_deadline_before_the_time_limit_leaves_the_reply_outstanding() {
 }
 
 #[tokio::test]
+async fn a_reply_that_is_not_complete_in_time_breaks_the_connection_unless_the_caller_gives_up() {
+    let past = Deadline::after(Some(PAST));
+    for (end, limit, expected) in [
+        (past, Deadline::NEVER, Condition::Broken),
+        (Deadline::NEVER, past, Condition::OwesReply),
+    ] {
+        let (mut connection, mut peer) = connected().await;
+        send(&mut connection, &mut peer).await;
+        let error = connection.drain_until(end, limit).await.unwrap_err();
+        assert!(error.is_network(), "{error}");
+        assert_eq!(connection.condition(), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_cursor_in_a_late_reply_is_killed() {
     let opened = rawdoc! { "firstBatch": [], "id": 7_i64, "ns": "shop.orders" };
     let continued = rawdoc! { "nextBatch": [], "id": 7_i64, "ns": "shop.orders" };
@@ -354,7 +370,7 @@ async fn a_cursor_of_a_transaction_is_not_killed() {
         .await
         .unwrap();
     let drained = connection.drain_unused(KilledCursors::All).await.unwrap();
-    assert!(drained.is_none());
+    assert!(drained.state_change.is_none());
     assert!(replies.is_empty());
     works(&mut connection, &mut peer).await;
 }
@@ -413,6 +429,7 @@ async fn a_state_change_in_a_late_reply_is_returned() {
         .drain_unused(KilledCursors::Opened)
         .await
         .unwrap()
+        .state_change
         .unwrap();
     assert_eq!(
         (error.code(), error.address()),

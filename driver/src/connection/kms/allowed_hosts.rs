@@ -1,6 +1,6 @@
 //! The hosts that requests to key management services may be sent to.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 use super::split;
 use crate::{
@@ -53,9 +53,13 @@ const DEFAULTS: [(&str, &[&str]); 3] = [
 /// The key vault can name any host, so that the hosts are those that the application or this list has.
 pub(super) struct AllowedHosts {
     hosts: Vec<Hosts>,
-    /// Provider and host of the master keys that the application has given. One that a key in the key vault has too.
-    given: Inner<BTreeSet<(String, String)>>,
+    /// Provider and host of the master keys that the application has given last, the newest at the end. One that a
+    /// key in the key vault has too.
+    given: Inner<VecDeque<(String, String)>>,
 }
+
+/// The most hosts of master keys that are kept: more than one application uses.
+const MOST_GIVEN: usize = 1_000;
 
 /// The hosts of one provider.
 struct Hosts {
@@ -98,7 +102,13 @@ impl AllowedHosts {
     /// Permits the host of an endpoint.
     pub(super) fn permit(&self, provider: &str, endpoint: &str) {
         let entry = (provider.to_owned(), host_of(endpoint).to_ascii_lowercase());
-        self.given.lock().insert(entry);
+        let mut given = self.given.lock();
+        if let Some(known) = given.iter().position(|known| *known == entry) {
+            given.remove(known);
+        } else if given.len() == MOST_GIVEN {
+            given.pop_front();
+        }
+        given.push_back(entry);
     }
 
     /// Whether a request may be sent to the endpoint.
@@ -186,6 +196,13 @@ mod tests {
         allowed.permit("kmip", "Other.example:5696");
         assert!(allowed.contain("kmip", "other.example:5696"));
         assert!(!allowed.contain("aws", "other.example:5696"));
+        for number in 0..MOST_GIVEN {
+            allowed.permit("kmip", &format!("host{number}.example:5696"));
+            allowed.permit("kmip", "host0.example:5696");
+        }
+        assert_eq!(allowed.given.lock().len(), MOST_GIVEN);
+        assert!(allowed.contain("kmip", "host0.example:5696"));
+        assert!(!allowed.contain("kmip", "other.example:5696"), "the oldest");
         let own = ["kms.example:443", "*.internal.example."].map(str::to_owned);
         settings.set_allowed_hosts("aws".to_owned(), own.to_vec());
         let own = AllowedHosts::new(&settings);

@@ -211,3 +211,34 @@ async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled()
     );
     assert_eq!(counts(&pool).total, 0);
 }
+
+/// A `tracing` subscriber can be installed at any time.
+#[cfg(feature = "tracing")]
+#[tokio::test]
+async fn a_listener_that_becomes_interested_receives_the_next_change_of_the_pool() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static IS_INTERESTED: AtomicBool = AtomicBool::new(false);
+
+    let server = Server::start().await;
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&events);
+    let settings = PoolSettings {
+        listener: Some(EventListener::while_interested(
+            || IS_INTERESTED.load(Ordering::Relaxed),
+            move |event: &PoolEvent| sink.lock().unwrap().push(event.clone()),
+        )),
+        ..SETTINGS
+    };
+    let pool = ready_pool(&server, settings);
+    let held = check_out(&pool).await.unwrap();
+    events.lock().unwrap().clear();
+    IS_INTERESTED.store(true, Ordering::Relaxed);
+    pool.clear(&Error::invalid_argument("x"), None, false);
+    let cleared = std::mem::take(&mut *events.lock().unwrap());
+    assert!(
+        matches!(&*cleared, [PoolEvent::PoolCleared { .. }]),
+        "{cleared:?}"
+    );
+    drop(held);
+}

@@ -271,3 +271,24 @@ async fn connections_are_counted_by_what_they_are_in_use_for() {
     drop(of_operation);
     assert_eq!(in_use(), (0, 0, 0));
 }
+
+/// The check-out of an abort begins when its session is dropped, and is awaited when the session is idle.
+#[tokio::test]
+async fn the_time_limit_of_a_check_out_starts_when_it_begins() {
+    let server = Server::start().await;
+    let limit = Duration::from_secs(3600);
+    let settings = PoolSettings {
+        wait_queue_timeout: Some(limit),
+        ..limited(1)
+    };
+    let pool = ready_pool(&server, settings);
+    let held = check_out(&pool).await.unwrap();
+    tokio::time::pause();
+    let request = pool.begin_check_out().unwrap();
+    tokio::time::advance(limit).await;
+    let awaited = tokio::time::Instant::now();
+    let error = request.wait(None).await.err().unwrap();
+    assert!(error.to_string().contains("3600s"), "{error}");
+    assert!(awaited.elapsed() < limit / 2, "{:?}", awaited.elapsed());
+    drop(held);
+}

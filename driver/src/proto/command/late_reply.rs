@@ -13,15 +13,17 @@
 use super::{CommandBuilder, Reply};
 use crate::{
     Error, Namespace,
-    bson::{RawDocument, find_element},
-    types::late_replies::LateReply,
+    bson::{BinarySubtype, RawDocument, RawDocumentBuf, find_element},
+    types::{late_replies::LateReply, server_api::ServerApi},
 };
 
 /// An open cursor on the server that the driver does not use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OpenCursor {
     id: i64,
     namespace: Namespace,
+    /// `$clusterTime` of the reply.
+    cluster_time: Option<RawDocumentBuf>,
 }
 
 impl OpenCursor {
@@ -37,24 +39,86 @@ impl OpenCursor {
     }
 
     fn in_batch(reply: &[u8], batch: &str) -> Option<Self> {
+        let cluster_time = cluster_time_in(reply);
         let cursor = Reply::scan(reply).ok()?.cursor().ok()?.0;
         let field = |name| find_element(cursor, name).ok().flatten();
         field(batch)?;
         let id = field("id")?.value.int().ok().filter(|id| *id != 0)?;
         let namespace = Namespace::parse(field("ns")?.value.str().ok()?)?;
-        Some(Self { id, namespace })
+        Some(Self {
+            id,
+            namespace,
+            cluster_time,
+        })
     }
 
-    /// The database on which [`write_kill`](Self::write_kill)'s command runs.
+    /// The database on which [`kill`](Self::kill) runs.
     pub fn database(&self) -> &str {
         &self.namespace.database
     }
 
-    /// Writes `killCursors`.
-    pub fn write_kill(&self, command: &mut CommandBuilder<'_>) {
-        command.str("killCursors", &self.namespace.collection);
+    /// `$clusterTime` of the reply.
+    pub fn cluster_time(&self) -> Option<&RawDocument> {
+        self.cluster_time.as_deref()
+    }
+
+    /// The command that closes the cursor.
+    pub(crate) fn kill(&self) -> KillCursors<'_> {
+        KillCursors {
+            id: self.id,
+            collection: &self.namespace.collection,
+        }
+    }
+}
+
+/// `killCursors` for one cursor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KillCursors<'a> {
+    pub(crate) id: i64,
+    pub(crate) collection: &'a str,
+}
+
+impl KillCursors<'_> {
+    /// Writes the fields of the command itself.
+    pub(crate) fn write(&self, command: &mut CommandBuilder<'_>) {
+        command.str("killCursors", self.collection);
         command.serialize("cursors", &[self.id]);
     }
+}
+
+/// The fields of every command, for a command that a connection sends without an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Envelope<'a> {
+    pub(crate) lsid: Option<[u8; 16]>,
+    pub(crate) cluster_time: Option<&'a RawDocument>,
+    pub(crate) server_api: Option<ServerApi>,
+}
+
+impl Envelope<'_> {
+    pub(crate) fn write(&self, command: &mut CommandBuilder<'_>) {
+        if let Some(id) = &self.lsid {
+            let start = command.begin_document("lsid");
+            command.binary("id", BinarySubtype::Uuid, id);
+            command.end(start);
+        }
+        command.optional_document("$clusterTime", self.cluster_time);
+        if let Some(api) = self.server_api {
+            command.server_api(api);
+        }
+    }
+}
+
+/// The id of the session in the body of a command that the driver has written.
+pub(crate) fn lsid_in(command: &[u8]) -> Option<[u8; 16]> {
+    let lsid = find_element(command, "lsid").ok()??.value.document().ok()?;
+    let id = find_element(lsid.as_bytes(), "id").ok()??;
+    id.value.binary().ok()?.bytes.try_into().ok()
+}
+
+/// `$clusterTime` in the body of a reply.
+pub(crate) fn cluster_time_in(reply: &[u8]) -> Option<RawDocumentBuf> {
+    let time = Reply::scan(reply).ok()?.cluster_time()?;
+    Some(RawDocument::from_bytes(time).ok()?.to_owned())
 }
 
 /// The "not writable primary" or "node is recovering" error in the body of a reply: that of the
@@ -88,6 +152,7 @@ mod tests {
         OpenCursor {
             id,
             namespace: Namespace::new("shop", "orders.old"),
+            cluster_time: None,
         }
     }
 
@@ -188,7 +253,7 @@ mod tests {
     fn the_command_names_collection_and_cursor() {
         let mut buffer = Vec::new();
         let mut command = CommandBuilder::new(&mut buffer);
-        open(7).write_kill(&mut command);
+        open(7).kill().write(&mut command);
         command.finish(open(7).database()).expect("short");
         let expected = rawdoc! { "killCursors": "orders.old", "cursors": [7_i64], "$db": "shop" };
         assert_eq!(buffer, expected.as_bytes());

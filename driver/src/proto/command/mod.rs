@@ -8,7 +8,7 @@ mod target;
 mod tests;
 
 pub use builder::{CommandBuilder, max_time_millis, write_documents};
-pub(crate) use late_reply::late_reply;
+pub(crate) use late_reply::{Envelope, KillCursors, cluster_time_in, late_reply, lsid_in};
 pub use late_reply::{OpenCursor, state_change_in};
 pub use reply::{
     Reply, array_bytes, count, document_bytes, invalid_count, read_write_error_field, statement_index,

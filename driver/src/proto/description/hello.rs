@@ -7,14 +7,16 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::{
-    bson::{DateTime, ObjectId},
+    bson::{Bson, DateTime, Document, ObjectId, from_bson},
     proto::wire::DEFAULT_MAX_MESSAGE_SIZE,
 };
 
-/// A reply to `hello` or `isMaster`. Fields that are absent are `None`, false, 0 or empty.
+/// A reply to `hello` or `isMaster`. Fields that are absent are `None`, false, 0 or empty, and so are those of an unexpected
+/// type if the server can be used without them: `tags`, `primary`, `passive`, `lastWrite`, `topologyVersion` and
+/// `connectionId`. The error of another field names it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HelloReply {
@@ -41,6 +43,7 @@ pub struct HelloReply {
     /// The arbiters.
     pub arbiters: Vec<String>,
     /// The primary, if the member knows one.
+    #[serde(deserialize_with = "detail")]
     pub primary: Option<String>,
     /// The address of the member in the replica set configuration.
     pub me: Option<String>,
@@ -49,12 +52,15 @@ pub struct HelloReply {
     /// `arbiterOnly`: an arbiter.
     pub arbiter_only: bool,
     /// A member with priority 0.
+    #[serde(deserialize_with = "detail")]
     pub passive: bool,
     /// A hidden member (server type `RSOther`).
     pub hidden: bool,
     /// The tags of the member, for server selection.
+    #[serde(deserialize_with = "tags")]
     pub tags: BTreeMap<String, String>,
     /// `lastWrite`: for `maxStalenessSeconds`.
+    #[serde(deserialize_with = "detail")]
     pub last_write: Option<LastWrite>,
     /// `minWireVersion`
     pub min_wire_version: i32,
@@ -74,9 +80,10 @@ pub struct HelloReply {
     /// `logicalSessionTimeoutMinutes`. `None`: the server does not support sessions.
     pub logical_session_timeout_minutes: Option<i64>,
     /// `topologyVersion`: servers from 4.4 on.
+    #[serde(deserialize_with = "detail")]
     pub topology_version: Option<TopologyVersion>,
     /// `connectionId`: the server's id of this connection. Some servers return a double.
-    #[serde(deserialize_with = "integer")]
+    #[serde(deserialize_with = "detail")]
     pub connection_id: Option<i64>,
     /// `serviceId`: behind a load balancer only.
     pub service_id: Option<ObjectId>,
@@ -260,20 +267,24 @@ impl HelloReply {
     }
 }
 
-/// Accepts an integer of any BSON number type.
-fn integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Number {
-        Integer(i64),
-        Double(f64),
-    }
-    Ok(
-        Option::<Number>::deserialize(deserializer)?.map(|number| match number {
-            Number::Integer(number) => number,
-            Number::Double(number) => number as i64,
-        }),
-    )
+/// The default if the value is of another type.
+pub(crate) fn detail<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Bson::deserialize(deserializer)?;
+    Ok(from_bson(&value).unwrap_or_default())
+}
+
+/// The tags whose values are strings.
+fn tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let tags: Document = detail(deserializer)?;
+    let texts = tags.into_iter().filter_map(|(name, value)| match value {
+        Bson::String(text) => Some((name, text)),
+        _ => None,
+    });
+    Ok(texts.collect())
 }
 
 fn positive(value: Option<i64>) -> Option<usize> {
@@ -300,6 +311,55 @@ mod tests {
             Some((1 << 53) + 1)
         );
         assert_eq!(number(doc! {}), None);
+    }
+
+    #[test]
+    fn details_of_an_unexpected_type_are_absent() {
+        let read = |hello| from_slice::<HelloReply>(&to_vec(&hello).unwrap());
+        let odd = doc! {
+            "isWritablePrimary": true, "setName": "rs", "hosts": ["a:1"], "maxWireVersion": 25.0,
+            "maxBsonObjectSize": 1024.0, "logicalSessionTimeoutMinutes": 30_i64, "setVersion": 3.0,
+            "tags": { "a": "b", "n": 7, "d": { "e": "f" } }, "lastWrite": { "lastWriteDate": "yesterday" },
+            "primary": 7, "passive": "no", "topologyVersion": { "processId": 1 }, "connectionId": "seven",
+        };
+        let hello = read(odd).unwrap();
+        let expected = HelloReply {
+            is_writable_primary: true,
+            set_name: Some("rs".to_owned()),
+            hosts: vec!["a:1".to_owned()],
+            max_wire_version: 25,
+            max_bson_object_size: Some(1024),
+            logical_session_timeout_minutes: Some(30),
+            set_version: Some(3),
+            tags: [("a".to_owned(), "b".to_owned())].into(),
+            ..HelloReply::default()
+        };
+        assert_eq!(hello, expected);
+        for odd in [Bson::Int32(5), Bson::Array(Vec::new())] {
+            let hello = read(doc! { "tags": odd.clone(), "lastWrite": odd }).unwrap();
+            assert_eq!(hello, HelloReply::default());
+        }
+    }
+
+    #[test]
+    fn fields_of_an_unexpected_type_that_matter_are_named() {
+        for (field, value) in [
+            ("isWritablePrimary", Bson::from("yes")),
+            ("setName", Bson::Int32(7)),
+            ("hosts", Bson::from(vec![7])),
+            ("me", Bson::Boolean(true)),
+            ("electionId", Bson::from("x")),
+            ("maxWireVersion", Bson::from("25")),
+            ("maxWireVersion", Bson::Int64(i64::MAX)),
+            ("maxBsonObjectSize", Bson::Double(0.5)),
+            ("setVersion", Bson::from("1")),
+            ("logicalSessionTimeoutMinutes", Bson::from("30")),
+            ("serviceId", Bson::Int32(7)),
+        ] {
+            let hello = to_vec(&doc! { field: value.clone() }).unwrap();
+            let error = from_slice::<HelloReply>(&hello).unwrap_err().to_string();
+            assert!(error.contains(field), "{field}: {value}: {error}");
+        }
     }
 
     #[test]

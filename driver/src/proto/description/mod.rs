@@ -8,6 +8,7 @@ mod hello;
 mod server;
 mod topology;
 
+pub(crate) use hello::detail;
 pub use hello::{HelloReply, ImplausibleFigure, MAX_MEMBERS, TopologyVersion};
 pub use server::{ServerDescription, ServerType};
 pub use topology::{TopologyDescription, TopologyType};

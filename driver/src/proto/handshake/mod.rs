@@ -19,7 +19,7 @@ use crate::{
     error::{CommandError, Error, ErrorKind},
     proto::{
         command::CommandBuilder,
-        description::{HelloReply, ImplausibleFigure, TopologyVersion},
+        description::{HelloReply, ImplausibleFigure, TopologyVersion, detail},
     },
     types::{compressor::Compressor, server_api::ServerApi},
 };
@@ -115,8 +115,11 @@ pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
     #[derive(Default)]
     struct Outcome {
         ok: f64,
+        #[serde(deserialize_with = "detail")]
         code: i32,
+        #[serde(deserialize_with = "detail")]
         code_name: String,
+        #[serde(deserialize_with = "detail")]
         errmsg: String,
     }
     let outcome: Outcome = from_slice(body)?;

@@ -9,7 +9,7 @@ use super::compare_topology_versions;
 use crate::{
     Error, ErrorKind, SYSTEM_OVERLOADED_ERROR, ServerAddress,
     bson::{ObjectId, from_slice},
-    proto::description::{TopologyDescription, TopologyType, TopologyVersion},
+    proto::description::{ServerType, TopologyDescription, TopologyType, TopologyVersion},
 };
 
 /// What is to be done after an error.
@@ -25,8 +25,10 @@ pub struct ErrorAction {
     pub interrupt_in_use: bool,
     /// Request an immediate check.
     pub check_now: bool,
-    /// Cancel the check in progress and close its connection.
+    /// Cancel the check in progress and close its connection: the server cannot be reached.
     pub cancel_check: bool,
+    /// As `cancel_check`, if the monitor awaits the next state of the server. The server can be reached.
+    pub cancel_await: bool,
 }
 
 /// When the error occurred.
@@ -76,10 +78,10 @@ pub fn handle_application_error(
     if topology.kind != TopologyType::LoadBalanced {
         // A server that streams its state reports the change itself, by the check in progress. One whose
         // error has no `topologyVersion`, such as a proxy or an emulator, may not: the check in progress
-        // ends, and another follows.
-        let is_silent = action.check_now && server.topology_version.is_some() && reported.is_none();
+        // ends, and another follows. A mongos passes on the errors of shards, whose state it does not stream.
+        let is_mongos = server.kind == ServerType::Mongos;
         return ErrorAction {
-            cancel_check: action.cancel_check || is_silent,
+            cancel_await: action.check_now && reported.is_none() && !is_mongos,
             ..action
         };
     }
@@ -149,6 +151,7 @@ const LOST: ErrorAction = ErrorAction {
     interrupt_in_use: false,
     check_now: false,
     cancel_check: true,
+    cancel_await: false,
 };
 
 /// Whether an error is stale: its topology version is not newer than that of the description.
@@ -232,7 +235,7 @@ mod tests {
         let action = used(&not_primary(10107, 2), Some(1));
         assert!(action.mark_unknown && action.check_now && !action.clear_pool);
         assert_eq!(action.topology_version.unwrap().counter, 2);
-        assert!(!action.cancel_check, "the server streams the change");
+        assert!(!action.cancel_await, "the server streams the change");
     }
 
     /// The check in progress of a server that streams its state would last until the next heartbeat.
@@ -242,12 +245,14 @@ mod tests {
             code: 10107,
             ..CommandError::default()
         }));
-        let streaming = used(&error, Some(1));
-        assert!(streaming.mark_unknown && streaming.check_now && streaming.cancel_check);
-        assert!(
-            !used(&error, None).cancel_check,
-            "a polling monitor rests or runs a short check"
-        );
+        let action = used(&error, Some(1));
+        assert!(action.mark_unknown && action.check_now && action.cancel_await && !action.cancel_check);
+        let mut sharded = topology(Some(1));
+        let server = sharded.servers.get_mut(&ADDRESS()).unwrap();
+        server.kind = ServerType::Mongos;
+        let of_shard = failure(&error, Phase::AfterHandshakeCompletes);
+        let action = handle_application_error(&sharded, &ADDRESS(), &of_shard);
+        assert!(action.mark_unknown && action.check_now && !action.cancel_await);
     }
 
     #[test]

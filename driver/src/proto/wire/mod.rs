@@ -20,7 +20,6 @@ pub use error::WireError;
 pub use header::{HEADER_LENGTH, Header};
 pub use op_msg::{MessageTooLarge, MessageWriter, parse_op_msg};
 pub use reply_buffer::ReplyBuffer;
-#[cfg(feature = "opentelemetry")]
 pub(crate) use whole_command::command_body;
 pub use whole_command::whole_command;
 

@@ -5,7 +5,6 @@ use super::{HEADER_LENGTH, op_msg::KIND_SEQUENCE};
 use crate::bson::{RawArrayBuf, RawDocument, RawDocumentBuf, raw::CString};
 
 /// The bytes of the body, without the document sequences. `None` if the message is malformed.
-#[cfg(feature = "opentelemetry")]
 pub(crate) fn command_body(message: &[u8]) -> Option<&[u8]> {
     take_document(&mut message.get(HEADER_LENGTH + 5..)?)
 }

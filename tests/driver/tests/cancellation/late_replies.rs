@@ -10,7 +10,9 @@ use marula_driver::{
     internals::wait_for_topology,
     options::ClientOptions,
 };
-use marula_driver_tests::{CommandRecorder, Counts, Encrypted, PoolTally, Proxy, proxy::Action, replica_set};
+use marula_driver_tests::{
+    CommandRecorder, Counts, Encrypted, PoolTally, Proxy, proxy::Action, replica_set, tap::WireTap,
+};
 use marula_test_server::TestServer;
 
 const WORKERS: usize = 10;
@@ -312,5 +314,62 @@ async fn a_late_reply_advances_the_times_of_its_session() {
             let after = concern.get_timestamp("afterClusterTime").ok();
             assert!(after > before.0, "{find}");
         }
+    }
+}
+
+/// "A driver MAY" send `killCursors` in the session of the cursor (Driver Sessions), and the late reply gossips its
+/// cluster time.
+#[tokio::test]
+async fn the_cursor_of_a_dropped_find_is_killed_in_its_session_with_the_time_of_the_reply() {
+    let deployment = replica_set().await;
+    let tap = WireTap::start(deployment.server.primary().expect("a primary")).await;
+    let proxy = Proxy::start(tap.address()).await;
+    let (client, _) = tallied(&proxy.uri("maxPoolSize=1&directConnection=true"));
+    let things = client.database("d").collection::<Document>("things");
+    let others = deployment.client.database("d").collection::<Document>("things");
+    let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
+    things.insert_many(&all).await.expect("stored");
+    let mut session = client.start_session().await.expect("a session");
+    // The write buffer is freed after a large request.
+    let filters = [doc! {}, doc! { "text": { "$ne": "x".repeat(5 << 20) } }];
+    for (filter, is_explicit) in filters.into_iter().flat_map(|f| [(f.clone(), false), (f, true)]) {
+        // Only the late reply has the time of this write.
+        others.insert_one(&doc! {}).await.expect("stored");
+        proxy.set_rule(|exchange| match exchange.command {
+            "find" => Action::Delay,
+            _ => Action::Pass,
+        });
+        drop((tap.take_requests(), tap.take_replies()));
+        let (found, killed) = (proxy.requests("find") + 1, proxy.requests("killCursors") + 1);
+        let find = things.find(filter).batch_size(2);
+        let find = if is_explicit {
+            find.session(&mut session)
+        } else {
+            find
+        };
+        tokio::select! {
+            biased;
+            found = find.into_future() => panic!("{:?}", found.err()),
+            () = proxy.wait_for_requests("find", found) => {}
+        }
+        proxy.pass_everything();
+        proxy.end_waits();
+        proxy.wait_for_requests("killCursors", killed).await;
+        let admin = client.database("admin");
+        admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
+        let sent = tap.take_commands();
+        let field = |command: &str, field: &str| {
+            let sent = sent.iter().find(|sent| sent.command() == command);
+            let body = &sent.unwrap_or_else(|| panic!("{command}")).body;
+            body.get_document(field).expect("in each command").clone()
+        };
+        assert_eq!(field("killCursors", "lsid"), field("find", "lsid"));
+        let replies = tap.take_replies();
+        let late = replies.iter().find(|reply| reply.body.contains_key("cursor"));
+        let late = &late.expect("a cursor").body;
+        let time = late.get_document("$clusterTime").expect("a time");
+        assert_ne!(time, &field("find", "$clusterTime"));
+        assert_eq!(time, &field("killCursors", "$clusterTime"));
+        assert_eq!(time, &field("ping", "$clusterTime"));
     }
 }

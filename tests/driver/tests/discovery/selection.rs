@@ -9,10 +9,10 @@ use marula_driver::{
     Client, ErrorKind,
     bson::{DateTime, Document, doc},
     event::{CommandEvent, EventListener, PoolEvent, SdamEvent},
-    internals::server_selection::RoundTripTime,
+    internals::{Environment, server_selection::RoundTripTime},
     options::{ClientOptions, ReadPreference, ReadPreferenceMode, TagSet},
 };
-use marula_driver_tests::{CommandRecorder, replica_set, standalone};
+use marula_driver_tests::{Answer, CommandRecorder, ScriptedServer, dns::DnsServer, replica_set, standalone};
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
@@ -273,5 +273,43 @@ async fn max_staleness_prose_7() {
             sent.insert("maxStalenessSeconds", i32::try_from(long).unwrap());
         }
         assert_eq!(sent, expected);
+    }
+}
+
+#[tokio::test]
+async fn the_error_names_the_host_that_could_not_be_resolved() {
+    let dns = DnsServer::start().await;
+    let environment = Environment {
+        dns: dns.resolver(),
+        ..Environment::default()
+    };
+    let member =
+        doc! { "setName": "rs", "hosts": ["inner.example:27017"], "me": "inner.example:27017", "msg": "" };
+    let server = ScriptedServer::start(member, |_| Answer::Success).await;
+    for (uri, expected) in [
+        (
+            "mongodb://db.example/?directConnection=true".to_owned(),
+            "; the host name db.example could not be resolved",
+        ),
+        (
+            "mongodb://db.example/?replicaSet=rs".to_owned(),
+            "; the host name db.example could not be resolved",
+        ),
+        (
+            server.uri("replicaSet=rs"),
+            "; the replica set configuration names the host inner.example, which could not be resolved: \
+             directConnection=true uses the given host only",
+        ),
+        (
+            "mongodb://db.example,other.example".to_owned(),
+            "other.example:27017 (Unknown: DNS lookup failed)",
+        ),
+    ] {
+        let mut options = ClientOptions::parse(&uri).unwrap();
+        options.server_selection_timeout = Duration::from_secs(2);
+        let client = environment.client(options).unwrap();
+        let things = client.database("d").collection::<Document>("c");
+        let error = things.insert_one(&doc! {}).await.unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
     }
 }

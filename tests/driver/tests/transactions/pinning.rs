@@ -9,7 +9,8 @@ use std::{
 };
 
 use marula_driver::{
-    Client, Collection, Error, ErrorKind, Result, SYSTEM_OVERLOADED_ERROR, TRANSIENT_TRANSACTION_ERROR,
+    Client, ClientSession, Collection, Error, ErrorKind, Result, SYSTEM_OVERLOADED_ERROR,
+    TRANSIENT_TRANSACTION_ERROR,
     bson::{Document, doc},
     event::ServerType,
     internals::{
@@ -25,6 +26,7 @@ use marula_driver_tests::{
     tap::{Tapped, WireTap},
 };
 use marula_test_server::TestServer;
+use tokio::task::JoinHandle;
 
 /// A client of mongos behind proxies. Each has one connection of the monitor, so the next one that is
 /// refused is of the pool.
@@ -59,6 +61,43 @@ impl Cluster {
     fn proxies(&self) -> &[Proxy] {
         &self.proxied.proxies
     }
+
+    /// The mongos that the transaction is pinned to, and the other one.
+    fn pinned_and_other(&self, tx: &ClientSession) -> (&Proxy, &Proxy) {
+        let address = pinned_address(tx).unwrap().to_string();
+        let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address;
+        let index = self.proxies().iter().position(is_pinned).unwrap();
+        (&self.proxies()[index], &self.proxies()[1 - index])
+    }
+
+    /// Uses one connection to each of two mongos by a find, until its reply is [released](Self::release): with equal
+    /// operation counts, two finds run on different mongos.
+    async fn occupy(&self) -> [JoinHandle<Result<Option<Document>>>; 2] {
+        for proxy in self.proxies() {
+            proxy.set_rule(|exchange| match exchange.command {
+                "find" => Action::Delay,
+                _ => Action::Pass,
+            });
+        }
+        let find = || {
+            let accounts = self.accounts.clone();
+            tokio::spawn(async move { accounts.find_one(doc! {}).await })
+        };
+        let finds = [find(), find()];
+        for proxy in self.proxies() {
+            proxy.wait_for_requests("find", 1).await;
+        }
+        finds
+    }
+
+    async fn release(&self, finds: [JoinHandle<Result<Option<Document>>>; 2]) {
+        for proxy in self.proxies() {
+            proxy.end_waits();
+        }
+        for found in finds {
+            assert!(found.await.unwrap().unwrap().is_some());
+        }
+    }
 }
 
 /// An overloaded mongos closes new connections.
@@ -74,26 +113,9 @@ async fn a_connection_that_an_overloaded_mongos_closed_is_established_again_to_t
         .await
         .unwrap();
     let address = pinned_address(&tx).unwrap();
-    let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address.to_string();
-    let index = cluster.proxies().iter().position(is_pinned).unwrap();
-    let (mongos, other) = (&cluster.proxies()[index], &cluster.proxies()[1 - index]);
-
-    // The connection of the transaction is used by a find: with equal operation counts, two of them
-    // run on different mongos.
-    for proxy in cluster.proxies() {
-        proxy.set_rule(|exchange| match exchange.command {
-            "find" => Action::Delay,
-            _ => Action::Pass,
-        });
-    }
-    let find = || {
-        let accounts = cluster.accounts.clone();
-        tokio::spawn(async move { accounts.find_one(doc! {}).await })
-    };
-    let finds = [find(), find()];
-    for proxy in cluster.proxies() {
-        proxy.wait_for_requests("find", 1).await;
-    }
+    let (mongos, other) = cluster.pinned_and_other(&tx);
+    // The connection of the transaction is used by a find.
+    let finds = cluster.occupy().await;
     let inserts_elsewhere = other.requests("insert");
     mongos.control().refuse(1);
     cluster
@@ -111,12 +133,7 @@ async fn a_connection_that_an_overloaded_mongos_closed_is_established_again_to_t
     tx.commit().await.unwrap();
     assert_eq!(other.requests("insert"), inserts_elsewhere);
     assert_eq!(other.requests("commitTransaction"), 0);
-    for proxy in cluster.proxies() {
-        proxy.end_waits();
-    }
-    for found in finds {
-        assert!(found.await.unwrap().unwrap().is_some());
-    }
+    cluster.release(finds).await;
     assert_eq!(cluster.accounts.count_documents(doc! {}).await.unwrap(), 3);
 }
 
@@ -435,9 +452,7 @@ async fn the_abort_after_a_dropped_operation_does_not_wait_for_a_mongos_that_is_
     let mut tx = cluster.client.start_transaction().await.unwrap();
     cluster.accounts.find_one(doc! {}).session(&mut tx).await.unwrap();
     let address = pinned_address(&tx).unwrap();
-    let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address.to_string();
-    let index = cluster.proxies().iter().position(is_pinned).unwrap();
-    let (mongos, other) = (&cluster.proxies()[index], &cluster.proxies()[1 - index]);
+    let (mongos, other) = cluster.pinned_and_other(&tx);
     mongos.set_rule(|exchange| {
         if exchange.command == "update" || exchange.is_hello() {
             Action::Silence
@@ -475,25 +490,9 @@ async fn another_mongos_ends_the_transaction_of_one_that_refuses_connections() {
         let mut tx = cluster.client.start_transaction().await.unwrap();
         let inserted = cluster.accounts.insert_one(&doc! {}).session(&mut tx).await;
         inserted.unwrap();
-        let address = pinned_address(&tx).unwrap();
-        let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address.to_string();
-        let index = cluster.proxies().iter().position(is_pinned).unwrap();
-        let (mongos, other) = (&cluster.proxies()[index], &cluster.proxies()[1 - index]);
+        let (mongos, other) = cluster.pinned_and_other(&tx);
         // The connection of the transaction is in use.
-        for proxy in cluster.proxies() {
-            proxy.set_rule(|exchange| match exchange.command {
-                "find" => Action::Delay,
-                _ => Action::Pass,
-            });
-        }
-        let find = || {
-            let accounts = cluster.accounts.clone();
-            tokio::spawn(async move { accounts.find_one(doc! {}).await })
-        };
-        let finds = [find(), find()];
-        for proxy in cluster.proxies() {
-            proxy.wait_for_requests("find", 1).await;
-        }
+        let finds = cluster.occupy().await;
         mongos.control().refuse(usize::MAX);
         match end {
             // The other mongos finds that the first did not begin to commit.
@@ -504,11 +503,6 @@ async fn another_mongos_ends_the_transaction_of_one_that_refuses_connections() {
             _ => tx.abort().await.unwrap(),
         }
         assert_eq!((mongos.requests(end), other.requests(end)), (0, 1));
-        for proxy in cluster.proxies() {
-            proxy.end_waits();
-        }
-        for found in finds {
-            assert!(found.await.unwrap().unwrap().is_some());
-        }
+        cluster.release(finds).await;
     }
 }

@@ -3,6 +3,8 @@
 use super::Call;
 use crate::cursor::Origin;
 use crate::error::{Error, Result};
+use crate::session_info::{session_id, shown};
+use crate::violation::ViolationKind;
 use bson::{Bson, Document, doc};
 
 pub(crate) fn get_more(call: &Call<'_>) -> Result<Document> {
@@ -51,6 +53,7 @@ pub(crate) fn kill_cursors(call: &Call<'_>) -> Result<Document> {
                 crate::value::type_name(id)
             )));
         };
+        check_session(call, *number)?;
         if call.member.cursors.kill(*number, &namespace) {
             killed.push(id.clone());
         } else {
@@ -60,4 +63,25 @@ pub(crate) fn kill_cursors(call: &Call<'_>) -> Result<Document> {
     Ok(
         doc! { "cursorsKilled": killed, "cursorsNotFound": not_found, "cursorsAlive": [], "cursorsUnknown": [] },
     )
+}
+
+/// Records a violation if the command is sent in another session than that of the cursor. MongoDB accepts it, and a driver
+/// may omit the session.
+fn check_session(call: &Call<'_>, cursor: i64) -> Result<()> {
+    let Some(session) = session_id(call.body)? else {
+        return Ok(());
+    };
+    let own = call.member.cursors.session_of(cursor);
+    if own.as_ref().is_some_and(|own| own.as_ref() != Some(&session)) {
+        let of_cursor = own
+            .flatten()
+            .map_or_else(|| "no session".to_owned(), |own| shown(&own));
+        call.deployment.violations.record_command(
+            ViolationKind::CursorSession,
+            call.body,
+            call.client.id,
+            format!("cursor {cursor} was created in {of_cursor}"),
+        );
+    }
+    Ok(())
 }

@@ -15,7 +15,8 @@ pub enum ViolationKind {
     /// The value of `$push` or `$addToSet` is not a document that begins with `$slice`, `$sort` or
     /// `$position`: these are modifiers beside `$each` only, and without it MongoDB stores them.
     LiteralModifier,
-    /// A `getMore` is sent in the session and transaction of the command that created the cursor.
+    /// A `getMore` is sent in the session and transaction of the command that created the cursor. A `killCursors` is
+    /// sent in that session or without one.
     CursorSession,
     /// A session is used by one command at a time. A command whose connection the client closed
     /// before the reply counts as running; the client may retry it, resume the change stream whose

@@ -208,6 +208,27 @@ async fn a_cursor_belongs_to_its_session() {
         };
         assert_eq!(kinds, wanted);
     }
+    // MongoDB closes a cursor in any session.
+    for (opened, asked, expected) in [
+        (Some(&first), Some(&second), 1),
+        (None, Some(&first), 1),
+        (Some(&first), Some(&first), 0),
+        (Some(&first), None, 0),
+        (None, None, 0),
+    ] {
+        let find = within(doc! {"find": "c", "batchSize": 2}, opened);
+        let (_, id) = batch(&client.run(find).await);
+        let kill = within(doc! {"killCursors": "c", "cursors": [id]}, asked);
+        let reply = client.run(kill).await;
+        assert_eq!(reply.get_array("cursorsKilled").unwrap().len(), 1);
+        let violations = server.take_violations();
+        assert_eq!(violations.len(), expected, "{violations:?}");
+        assert!(
+            violations
+                .iter()
+                .all(|found| found.kind == ViolationKind::CursorSession)
+        );
+    }
     // A cursor of a transaction cannot be read outside of it.
     let mut find = within(doc! {"find": "c", "batchSize": 2}, Some(&first));
     find.extend(doc! {"txnNumber": 1_i64, "startTransaction": true, "autocommit": false});

@@ -1,11 +1,14 @@
 //! Application errors: how they change the description of a server, and whether they request an
 //! immediate check.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use marula_driver::{
     Client, ServerAddress,
-    bson::{Document, doc, oid::ObjectId},
+    bson::{Bson, Document, doc, oid::ObjectId},
     event::{PoolEvent, SdamEvent, ServerType, TopologyType},
     internals::wait_for_topology,
     options::ServerMonitoringMode,
@@ -224,7 +227,8 @@ async fn server_discovery_and_monitoring_prose_9_pool_management() {
 #[tokio::test]
 async fn a_state_change_without_a_topology_version_is_followed_by_a_check() {
     let version = doc! { "processId": ObjectId::new(), "counter": 1_i64 };
-    let hello = doc! { "topologyVersion": version, "logicalSessionTimeoutMinutes": 30 };
+    // A standalone: the state of a mongos is not that of its shards.
+    let hello = doc! { "topologyVersion": version, "logicalSessionTimeoutMinutes": 30, "msg": Bson::Null };
     let mut inserts = 0;
     let server = ScriptedServer::start(hello, move |request| match request.name() {
         _ if request.is_hello() && request.command.contains_key("maxAwaitTimeMS") => Answer::Silence,
@@ -254,4 +258,40 @@ async fn a_state_change_without_a_topology_version_is_followed_by_a_check() {
     let error = things.insert_one(&doc! {}).await.unwrap_err();
     assert_eq!(error.code(), Some(10107));
     things.insert_one(&doc! {}).await.unwrap();
+}
+
+/// A monitor that polls checks the server soon, on its connection.
+#[tokio::test]
+async fn a_state_change_without_a_topology_version_keeps_the_connection_of_a_polling_monitor() {
+    let version = doc! { "processId": ObjectId::new(), "counter": 1_i64 };
+    let hello = doc! { "topologyVersion": version, "msg": Bson::Null };
+    let (mut inserts, hellos) = (0, Arc::new(Mutex::new([0, 0])));
+    let counted = Arc::clone(&hellos);
+    let server = ScriptedServer::start(hello, move |request| match request.name() {
+        _ if request.is_hello() => {
+            let is_handshake = request.command.contains_key("client");
+            counted.lock().unwrap()[usize::from(is_handshake)] += 1;
+            Answer::Success
+        }
+        "insert" => {
+            inserts += 1;
+            match inserts {
+                2 => Answer::Reply(doc! { "ok": 0, "code": 10107, "errmsg": "not writable primary" }),
+                _ => Answer::Reply(doc! { "ok": 1, "n": 1 }),
+            }
+        }
+        _ => Answer::Success,
+    });
+    let server = server.await;
+    let client = Log::default().client(&server.uri(""), |options| {
+        options.heartbeat_frequency = Duration::from_secs(3600);
+        options.server_monitoring_mode = ServerMonitoringMode::Poll;
+    });
+    let things = client.database("d").collection::<Document>("c");
+    things.insert_one(&doc! {}).await.unwrap();
+    let error = things.insert_one(&doc! {}).await.unwrap_err();
+    assert_eq!(error.code(), Some(10107));
+    things.insert_one(&doc! {}).await.unwrap();
+    // The handshakes are those of the monitor and of the pool.
+    assert_eq!(*hellos.lock().unwrap(), [1, 2]);
 }

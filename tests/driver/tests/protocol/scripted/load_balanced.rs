@@ -231,3 +231,23 @@ async fn a_cursor_dropped_with_its_session_is_killed_when_a_connection_is_availa
     let kill = server.wait_for("killCursors", 1).await.pop().expect("one");
     assert_eq!(kill.lsid(), None);
 }
+
+/// The next getMore awaits the reply to the one that was dropped. A reply that is later than `socketTimeoutMS` is not
+/// awaited again, as after any other command; the time limit of one call does not decide that.
+#[tokio::test]
+async fn a_reply_that_a_pinned_cursor_does_not_receive_in_time_closes_the_connection() {
+    let balanced = balanced(script).await;
+    let options = balanced.server.uri("loadBalanced=true&socketTimeoutMS=50");
+    let client = Client::connect(options).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let mut cursor = things.find(doc! {}).await.expect("a cursor");
+    assert!(cursor.advance().await.expect("a document"));
+    tokio::select! {
+        biased;
+        _ = cursor.advance() => panic!("no answer"),
+        _ = balanced.server.wait_for("getMore", 1) => {}
+    }
+    cursor.advance().await.expect_err("no answer");
+    balanced.server.wait_for_closed(1).await;
+    assert_eq!(balanced.server.requests_named("getMore").len(), 1);
+}

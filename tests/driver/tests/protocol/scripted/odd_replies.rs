@@ -2,7 +2,7 @@
 //! errors that cannot be read do not hide the error, and stored options of other types are listed.
 
 use marula_driver::{
-    Client, Collection, Error, ErrorKind, IndexModel,
+    Client, Collection, Error, ErrorKind, IndexModel, SearchIndexModel,
     bson::{Bson, DateTime, Document, doc},
     options::Collation,
 };
@@ -66,12 +66,14 @@ async fn a_count_that_cannot_be_read_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_negative_number_of_documents_is_an_error() {
-    let reply =
-        doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "d.c", "firstBatch": [{ "_id": 1, "n": -1 }] } };
-    let (_server, things) = server(reply.clone()).await;
-    let counted = things.count_documents(doc! {}).await;
-    assert_invalid(&counted.expect_err("no count"), &reply);
+async fn a_counted_number_that_cannot_be_read_is_an_error() {
+    for n in [Bson::from(-1), Bson::from(0.5), Bson::from("7"), Bson::Null] {
+        let counted = doc! { "_id": 1, "n": n };
+        let reply = doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "d.c", "firstBatch": [counted] } };
+        let (_server, things) = server(reply.clone()).await;
+        let counted = things.count_documents(doc! {}).await;
+        assert_invalid(&counted.expect_err("no count"), &reply);
+    }
 }
 
 #[tokio::test]
@@ -367,4 +369,23 @@ async fn distinct_returns_the_stored_values() {
     let (_server, things) = server(reply.clone()).await;
     let error = things.distinct("a", doc! {}).await.expect_err("no array");
     assert_invalid(&error, &reply);
+}
+
+/// The indexes are created in any case.
+#[tokio::test]
+async fn search_indexes_without_a_name_in_the_reply_have_the_requested_one() {
+    for (created, expected) in [
+        (
+            Bson::from(vec![doc! { "name": "x" }, doc! { "name": 7 }]),
+            ["x", "b", "default"],
+        ),
+        (Bson::from(vec![7]), ["a", "b", "default"]),
+        (Bson::from("x"), ["a", "b", "default"]),
+    ] {
+        let (_server, things) = server(doc! { "ok": 1, "indexesCreated": created }).await;
+        let model = SearchIndexModel::new(doc! {});
+        let models = [model.clone().name("a"), model.clone().name("b"), model];
+        let names = things.create_search_indexes(models).await;
+        assert_eq!(names.expect("created"), expected);
+    }
 }

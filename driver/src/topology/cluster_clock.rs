@@ -1,4 +1,4 @@
-//! The newest `$clusterTime` that a client has received. A reply costs a comparison, and a short
+//! The newest `$clusterTime` that a client has received, also in late replies. A reply costs a comparison, and a short
 //! lock if its time is newer. Neither allocates.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[derive(Debug, Default)]
-pub(super) struct ClusterClock {
+pub(crate) struct ClusterClock {
     /// The time of `newest` as one number: replies without a newer time are recognized without the
     /// lock. Zero: no time.
     time: AtomicU64,
@@ -18,28 +18,17 @@ pub(super) struct ClusterClock {
 
 impl ClusterClock {
     /// The newest time as one number, as [`ClusterTime::number`]. Zero: no time.
-    pub(super) fn time(&self) -> u64 {
+    pub(crate) fn time(&self) -> u64 {
         self.time.load(Ordering::Relaxed)
     }
 
     /// To be held for no longer than it takes to copy the document.
-    pub(super) fn newest(&self) -> InnerGuard<'_, Option<ClusterTime>> {
+    pub(crate) fn newest(&self) -> InnerGuard<'_, Option<ClusterTime>> {
         self.newest.lock()
     }
 
-    /// Another clock that shows the same.
-    pub(super) fn copied(&self) -> Self {
-        let clock = Self::default();
-        let newest = self.newest().clone();
-        clock
-            .time
-            .store(newest.as_ref().map_or(0, ClusterTime::number), Ordering::Relaxed);
-        *clock.newest() = newest;
-        clock
-    }
-
     /// Takes the `$clusterTime` document of a reply if it is newer.
-    pub(super) fn advance(&self, bytes: &[u8]) {
+    pub(crate) fn advance(&self, bytes: &[u8]) {
         let Some(seen) = ClusterTime::number_of(bytes) else {
             return;
         };
