@@ -52,6 +52,7 @@ mod validation;
 mod values;
 mod variant_paths;
 mod variants;
+mod versioned_updates;
 mod versions;
 mod watch;
 mod writes;
