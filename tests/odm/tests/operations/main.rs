@@ -14,6 +14,7 @@ mod deleted_versions;
 mod encryption;
 mod errors;
 mod explain;
+mod flattened;
 mod future_sizes;
 mod handles;
 mod hooks;
