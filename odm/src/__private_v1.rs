@@ -249,6 +249,8 @@ impl<T: Field> TypeProbe<T> {
     pub const FORM: FormOf = T::form;
     /// The `$jsonSchema`.
     pub const SCHEMA: SchemaOf = T::json_schema;
+    /// Whether it is or contains a date or a decimal of another crate.
+    pub const CONVERTS: bool = T::CONVERTS;
 }
 
 /// Used for types without typed paths, which are a compile error at their field.
@@ -257,6 +259,8 @@ pub trait Untyped {
     const FORM: FormOf = || Form::Plain;
     /// A schema that permits all values.
     const SCHEMA: SchemaOf = |_| BsonDocument::new();
+    /// Whether a conversion is known.
+    const CONVERTS: bool = false;
 }
 
 impl<T> Untyped for TypeProbe<T> {}

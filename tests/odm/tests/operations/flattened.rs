@@ -89,7 +89,7 @@ async fn a_key_of_a_flattened_map_does_not_replace_a_field() {
 }
 
 #[tokio::test]
-async fn a_key_of_a_flattened_map_in_an_embedded_document_is_no_field_of_it() {
+async fn a_flattened_map_in_an_embedded_document_does_not_replace_its_fields() {
     let env = Env::start().await;
     let accounts: Collection<Account> = env.db.collection();
     accounts.insert_one(&account([])).await.unwrap();
