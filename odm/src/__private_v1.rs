@@ -36,6 +36,7 @@ pub use crate::encryption::{
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
+use crate::form::flattened::FlattenedMap;
 pub use crate::form::{Form, FormCell, FormOf, WholeCell, of_generic};
 use crate::hooks::Hooks;
 pub use crate::hooks::SoftDelete;
@@ -194,6 +195,38 @@ pub fn refuse_flattened<'a, T, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut 
     visitor.stored(value, Err(ValueError::new(FLATTENED).into_encode_error()));
 }
 
+/// The keys of a flattened field that is a map.
+pub trait HasKeys {
+    /// The first key that is one of these names.
+    fn key_in(&self, names: &[&str]) -> Option<&str>;
+}
+
+impl<T: FlattenedMap> HasKeys for Probe<'_, T> {
+    #[inline]
+    fn key_in(&self, names: &[&str]) -> Option<&str> {
+        self.0.key_in(names)
+    }
+}
+
+/// Used where [`HasKeys`] is not implemented.
+pub trait HasNoKeys {
+    /// Returns no key.
+    #[inline]
+    fn key_in(&self, _names: &[&str]) -> Option<&str> {
+        None
+    }
+}
+
+impl<T> HasNoKeys for &Probe<'_, T> {}
+
+/// Sends the error of a value whose flattened map has the name of a field as a key.
+#[cold]
+pub fn refuse_key<'a, T, V: RawIdVisitor<'a>>(value: &'a T, key: &str, visitor: &mut V) {
+    let reason =
+        format!("a flattened map has the key `{key}`, which is the name of a field of the outer struct");
+    visitor.stored(value, Err(ValueError::new(reason).into_encode_error()));
+}
+
 /// The stored form of a variant with a tag and a content.
 #[must_use]
 pub fn within(
@@ -216,6 +249,8 @@ impl<T: Field> TypeProbe<T> {
     pub const FORM: FormOf = T::form;
     /// The `$jsonSchema`.
     pub const SCHEMA: SchemaOf = T::json_schema;
+    /// Whether it is or contains a date or a decimal of another crate.
+    pub const CONVERTS: bool = T::CONVERTS;
 }
 
 /// Used for types without typed paths, which are a compile error at their field.
@@ -224,6 +259,8 @@ pub trait Untyped {
     const FORM: FormOf = || Form::Plain;
     /// A schema that permits all values.
     const SCHEMA: SchemaOf = |_| BsonDocument::new();
+    /// Whether a conversion is known.
+    const CONVERTS: bool = false;
 }
 
 impl<T> Untyped for TypeProbe<T> {}

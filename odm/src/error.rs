@@ -120,7 +120,7 @@ pub enum Error {
         supported: u32,
     },
     /// A stored document of an older version could not be upgraded, see
-    /// [`Versioned`](crate::Versioned). Nothing was written.
+    /// [`Versioned`](crate::Versioned). A read writes nothing, and an update by operators was not sent.
     Upgrade {
         /// The name of the model's struct.
         model: &'static str,

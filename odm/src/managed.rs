@@ -117,7 +117,8 @@ versions!(i32 u32);
 #[diagnostic::on_unimplemented(
     message = "`created_at` and `updated_at` need a field of type `DateTime` or `Option<DateTime>`, found `{Self}`",
     label = "`{Self}` is not stored as a date",
-    note = "for a date of another crate, state the stored type with `#[document(as = marula::bson::DateTime)]`"
+    note = "for a date of another crate, enable the feature `chrono`, `time` or `jiff` of marula, or convert the field with `#[serde(with = \"…\")]` \
+            and `#[document(as = marula::bson::DateTime)]`"
 )]
 pub trait ManagedDate: Sized {
     /// The value of the field for a date.

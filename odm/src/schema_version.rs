@@ -2,7 +2,7 @@
 //! form.
 
 use crate::bson::{
-    Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, decode_document, to_raw_document,
+    Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, decode_document, doc, to_raw_document,
 };
 use crate::error::BoxedError;
 use crate::form::decode::Undecodable;
@@ -89,6 +89,25 @@ impl SchemaVersion {
         }
     }
 
+    /// The filter of documents without the present version or a newer one.
+    pub(crate) fn older(self) -> Document {
+        doc! { self.field: { "$not": { "$gte": self.stored() } } }
+    }
+
+    /// Whether the filter [`older`](Self::older) matches the document.
+    pub(crate) fn is_older(self, raw: &RawDocument) -> bool {
+        let stored = raw.get(self.field).ok().flatten();
+        let stored = stored.and_then(|stored| self.number(stored).ok());
+        stored.is_none_or(|stored| stored < i64::from(self.version))
+    }
+
+    /// The version of a document; 1 if it has no valid one.
+    pub(crate) fn of(self, raw: &RawDocument) -> u32 {
+        let stored = raw.get(self.field).ok().flatten();
+        let stored = stored.and_then(|stored| self.number(stored).ok());
+        stored.and_then(|stored| u32::try_from(stored).ok()).unwrap_or(1)
+    }
+
     #[cold]
     fn upgrade(self, raw: &RawDocument, from: u32) -> Result<RawDocumentBuf, Outdated> {
         let mut document = decode_document(raw.as_bytes()).map_err(|e| Outdated::Invalid(e.into()))?;
@@ -134,7 +153,6 @@ impl Outdated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::doc;
 
     const VERSION: SchemaVersion = SchemaVersion {
         model: "Person",

@@ -52,15 +52,36 @@ use crate::model::Model;
 ///
 /// Whole documents that [`Collection`](crate::Collection) returns: by `find`, pages, `find_one`, the
 /// find-and-modify calls, [`load`](crate::Collection::load) and change streams. Nothing is written by a
-/// read; [`Collection::migrate`](crate::Collection::migrate) upgrades the stored documents. A document
+/// read; [`Collection::migrate`](crate::Collection::migrate) upgrades all stored documents. A document
 /// of a newer version is [`Error::NewerSchema`](crate::Error::NewerSchema), and an error of the function
 /// [`Error::Upgrade`](crate::Error::Upgrade).
 ///
-/// The server knows only the stored form. Filters, sorts, updates by operators, projections and
-/// aggregations therefore see older documents as they are stored, and an update by operators does not
-/// change the version of a document. The results of an aggregation that have the type of the model and
+/// The server knows only the stored form. Filters, sorts, projections and aggregations therefore see older
+/// documents as they are stored. The results of an aggregation that have the type of the model and
 /// contain the field with the version are upgraded; those without the field are read as they are.
-/// Before a filter or an update uses a field that older documents store differently, migrate them.
+/// Before a filter uses a field that older documents store differently, migrate them.
+///
+/// # Updates by operators
+///
+/// `update_one`, `update_many`, `find_one_and_update`, upserts and the updates of bulk writes store values in
+/// the present form. They first upgrade the documents of older versions that match their filter, because an
+/// upgrade after the update would replace what the update has stored. A document that cannot be upgraded is
+/// [`Error::Upgrade`](crate::Error::Upgrade), and the update is not sent.
+///
+/// - Each update of a model with a version above 1 costs a query. It reads the `_id` and the version of the
+///   first document that matches, or the `_id` of all older documents for an update of many. The updates by
+///   id of a bulk write share one query.
+/// - The update itself has the condition that the version is the present one or a newer one. An older
+///   document that another client stores between the two is not changed; `update_one` and
+///   `find_one_and_update` then upgrade it and are sent again. An upsert has no such condition, because it
+///   would insert a second document: an older document that another client stores at this moment is updated
+///   in the older form. In a transaction, no other client stores documents between the two.
+/// - In a transaction the upgrade is part of the transaction. Otherwise it remains if the update fails.
+/// - An upgraded document that no longer matches the filter is not updated.
+/// - A model with encrypted fields is not upgraded: an update that matches a document of an older version is
+///   [`Error::Encode`](crate::Error::Encode). Read the document, and save it.
+/// - Soft deletion and restoration, updates of time series, and
+///   [`Bulk::raw`](crate::collection::Bulk::raw) upgrade nothing.
 #[diagnostic::on_unimplemented(
     message = "the documents of `{Self}` have no version",
     label = "add `#[document(schema_version(2, upgrade = function))]` to use this method"

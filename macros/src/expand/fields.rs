@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, buffered, encrypted, json_schema, managed, parts};
+use crate::expand::{at, buffered, encrypted, json_schema, managed, parts, stated};
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The type of a struct's accessors, and its traits.
@@ -27,6 +27,8 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         generics.are_in(&a.ty) || matches!(&a.kind, AccessorKind::As(stored) if generics.are_in(stored))
     };
     let encrypted = encrypted::checks(stored.filter(|a| !is_generic(a)));
+    let written = accessors.iter().filter(|a| !model.is_result && !is_generic(a));
+    let forms_are_right = stated::checks(written);
     let encrypts = encrypted::constant(accessors);
     let traits = field_traits(model, &quote!(#encrypts #table #parts));
     let type_ = accessors_type(model, fields_ident);
@@ -34,6 +36,7 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         #type_
         #checks
         #encrypted
+        #forms_are_right
         impl<__R, __M: __m::Mode, #params> #fields_ident<__R, __M, #names> #clause {
             #(#methods)*
         }

@@ -19,6 +19,7 @@ mod projection;
 mod root;
 mod search;
 mod shape;
+mod stated;
 mod values;
 
 pub(crate) use projection::projection;

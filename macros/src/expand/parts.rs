@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{GenericArgument, Ident, Member, PathArguments, Type};
 
-use crate::model::{Accessor, Model, Newtype, Part, Place, Variant};
+use crate::model::{Accessor, AccessorKind, Model, Newtype, Part, Place, Variant};
 
 /// The parts of a struct, whose form is that of a document: methods, and the forms in its table of fields.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> (TokenStream, TokenStream) {
@@ -13,7 +13,12 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> (TokenStream, 
     let (plain, parts): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| is_plain(&part.ty));
     // The fields of a type that is not written would otherwise be reported as never read.
     let unwritten = plain.iter().filter(|_| model.is_only_read || model.reads_itself);
-    let raw_ids = raw_ids(&parts.iter().chain(unwritten).collect::<Vec<_>>());
+    let names: Vec<&str> = accessors
+        .iter()
+        .filter(|accessor| !matches!(accessor.kind, AccessorKind::Flat))
+        .map(|accessor| accessor.name.as_str())
+        .collect();
+    let raw_ids = raw_ids(&parts.iter().chain(unwritten).collect::<Vec<_>>(), &names);
     let forms = field_forms(&parts);
     if forms.is_empty() {
         return (raw_ids, forms);
@@ -218,23 +223,27 @@ fn enum_form(variants: &[Variant]) -> TokenStream {
     quote!(__m::Form::OneOf(const { &[#keyed, #(#others),*] }))
 }
 
-/// The method that visits the parts of a struct.
-fn raw_ids(parts: &[&Part]) -> TokenStream {
+/// The method that visits the parts of a struct, whose fields have these names.
+fn raw_ids(parts: &[&Part], names: &[&str]) -> TokenStream {
     if parts.is_empty() {
         return TokenStream::new();
     }
     let members = parts.iter().map(|part| &part.member);
     // Serde writes the content of a flattened field without the encoder in between.
     let checks = parts.iter().filter(|part| part.name.is_none()).map(|part| {
-        let is_whole = is_whole(&part.ty);
+        let (is_whole, member) = (is_whole(&part.ty), &part.member);
         quote! {
             if #is_whole {
                 return __m::refuse_flattened(self, __visitor);
             }
+            if let ::core::option::Option::Some(__key) = (&__m::Probe(&self.#member)).key_in(&[#(#names),*]) {
+                return __m::refuse_key(self, __key, __visitor);
+            }
         }
     });
     let checks: Vec<_> = checks.collect();
-    let checks = (!checks.is_empty()).then(|| quote!(use __m::{IsWhole as _, IsNotWhole as _}; #(#checks)*));
+    let checks = (!checks.is_empty())
+        .then(|| quote!(use __m::{IsWhole as _, IsNotWhole as _, HasKeys as _, HasNoKeys as _}; #(#checks)*));
     quote! {
         #[inline]
         fn raw_ids<'__a, __V: __m::RawIdVisitor<'__a>>(&'__a self, __visitor: &mut __V) {

@@ -138,13 +138,18 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
         return AccessorKind::Flat;
     }
     if let Some(ty) = &attributes.stored_as {
+        if field.serde.with.is_none()
+            && let Some(advice) = dates::advice_as(&field.ty, ty)
+        {
+            sink.on(ty, advice);
+        }
         return AccessorKind::As(ty.clone());
     }
     if let Some(span) = attributes.opaque {
         if field.serde.with.is_none()
-            && let Some(date) = dates::stored_as_text(&field.ty)
+            && let Some(advice) = dates::advice(&field.ty)
         {
-            sink.at(span, dates::advice(&date));
+            sink.at(span, advice);
         }
         return AccessorKind::Opaque;
     }

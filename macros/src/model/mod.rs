@@ -10,7 +10,7 @@ use crate::parse::{self, IdSource, Parsed};
 use crate::symbol;
 
 mod collection;
-mod dates;
+pub(crate) mod dates;
 mod encrypted;
 mod enums;
 mod fields;

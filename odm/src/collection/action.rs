@@ -163,14 +163,21 @@ pub(crate) use in_session;
 ///
 /// A function can make the driver's future before it returns its own, which then does not contain
 /// the action. The future is boxed, so that the futures of applications do not contain it.
+///
+/// With a model at the end, `run_upgrading` is called instead of `run` if updates upgrade the documents of the model first.
 macro_rules! awaitable {
-    ([$($generics:tt)*] $action:ty => $output:ty) => {
+    ([$($generics:tt)*] $action:ty => $output:ty $(, upgrading $model:ident)?) => {
         impl<$($generics)*> IntoFuture for $action {
             type Output = $crate::Result<$output>;
             type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
             fn into_future(self) -> Self::IntoFuture {
                 let call = self.call();
+                $(
+                    if const { $crate::collection::outdated::is_upgraded::<$model>() } {
+                        return Box::pin(call.observe(self.run_upgrading()));
+                    }
+                )?
                 Box::pin(call.observe(self.run()))
             }
         }

@@ -4,10 +4,11 @@ use crate::collection::action::{Session, awaitable, forward_options};
 use crate::collection::bulk_runs::Runs;
 use crate::collection::bulk_versions::{Built, Effect, Replaced, runs_of};
 use crate::collection::encoded::{Encoded, for_insert, for_replacement};
+use crate::collection::outdated::{Upgrade, guarded, perform, take_upgrades};
 use crate::collection::sharded::explained_in_bulk;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{checked, of_delete, prepare};
+use crate::collection::write::{Prepared, checked, of_delete, prepare};
 use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, kind, save};
 use crate::driver::options::BulkWriteOptions;
 use crate::driver::{self, BulkWriteResult, WriteModel};
@@ -148,7 +149,25 @@ pub(super) fn update<D: Model>(
     if many {
         collection.check_one_document("update_many")?;
     }
-    let prepared = prepare(collection, collection.scope, filter, update, upsert)?;
+    let id = filter.as_ref().ok().filter(|filter| filter.is_only("_id"));
+    let id = id.and_then(|filter| filter.equality("_id")).cloned();
+    let mut prepared = prepare(collection, collection.scope, filter, update, upsert)?;
+    let upgrade = match &id {
+        Some(id) => Upgrade::before_id(collection, id),
+        None => Upgrade::before(collection, &prepared.filter, many),
+    };
+    if !upsert {
+        prepared.filter = guarded::<D>(prepared.filter);
+    }
+    let mut built = of_prepared(prepared, [many, upsert]);
+    if let Some(upgrade) = upgrade {
+        built.effect = Effect::MatchesUpgraded(upgrade);
+    }
+    Ok(built)
+}
+
+/// An update without an upgrade.
+fn of_prepared(prepared: Prepared, [many, upsert]: [bool; 2]) -> Built<WriteModel> {
     let change = Ready(prepared.update);
     let mut model = if many {
         WriteModel::update_many(prepared.filter, change)
@@ -158,11 +177,11 @@ pub(super) fn update<D: Model>(
     if !prepared.array_filters.is_empty() {
         model = model.array_filters(prepared.array_filters);
     }
-    Ok(Built {
+    Built {
         model: if upsert { model.upsert(true) } else { model },
         effect: Effect::Matches,
         requirement: prepared.requirement,
-    })
+    }
 }
 
 pub(super) fn replace<D: Model>(
@@ -214,7 +233,8 @@ pub(super) fn delete<D: Model>(
         collection.check_one_document("delete_many")?;
     }
     if let Some(change) = deletion::<D>() {
-        let mut built = update(collection, filter, change, [many, false])?;
+        let prepared = prepare(collection, collection.scope, filter, change, false)?;
+        let mut built = of_prepared(prepared, [many, false]);
         built.requirement = kind::of_soft_delete::<D>();
         return Ok(built);
     }
@@ -443,12 +463,15 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     async fn run(mut self) -> Result<BulkWriteResult> {
-        let (operations, built) = self.writes.into_parts()?;
+        let (operations, mut built) = self.writes.into_parts()?;
         if built.is_empty() {
             return Ok(BulkWriteResult::default());
         }
         for built in &built {
             self.options = requiring!(self.options, built.requirement.clone());
+        }
+        if let Some(upgrades) = take_upgrades(&mut built) {
+            Box::pin(perform(upgrades, self.session.as_deref_mut())).await?;
         }
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built, self.collection.is_encrypted()) {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc, to_vec};
 use crate::collection::encrypted::SAFE_CONTENT;
+use crate::collection::outdated::Upgrade;
 use crate::driver::{self, WriteModel, options::ServerRequirement};
 
 /// A write that can be sent.
@@ -38,6 +39,8 @@ pub(super) enum Effect {
     Deletes,
     /// Any number: an update, a replacement without a version.
     Matches,
+    /// As `Matches`, after the upgrade of documents of older versions.
+    MatchesUpgraded(Box<Upgrade>),
     /// One, or an upserted one: a save of a document of version 0. A conflict is rejected as a duplicate key.
     /// Contains the [key of the id](id_key).
     Saves(Option<Vec<u8>>),
@@ -55,7 +58,7 @@ impl Effect {
         match self {
             Effect::Saves(id) => id.clone(),
             Effect::Replaces(replaced) => id_key(&replaced.sent),
-            Effect::MatchesNone | Effect::Deletes | Effect::Matches => None,
+            Effect::MatchesNone | Effect::Deletes | Effect::Matches | Effect::MatchesUpgraded(_) => None,
         }
     }
 }
@@ -145,7 +148,7 @@ pub(super) struct Run {
 pub(super) fn runs_of(built: Vec<Built<WriteModel>>, is_encrypted: bool) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, Built { model, effect, .. }) in built.into_iter().enumerate() {
-        let is_update = matches!(effect, Effect::Matches);
+        let is_update = matches!(effect, Effect::Matches | Effect::MatchesUpgraded(_));
         let is_replacement = matches!(effect, Effect::Replaces(_));
         let is_last = is_update || matches!(effect, Effect::Deletes);
         let id = effect.id_key();

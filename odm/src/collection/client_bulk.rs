@@ -4,6 +4,7 @@ use crate::bson::{Document, doc};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk::{self, Writes};
 use crate::collection::bulk_versions::{Built, Effect};
+use crate::collection::outdated::{perform, take_upgrades};
 use crate::collection::{Collection, filter_of, kind, save};
 use crate::driver::options::{ClientBulkWriteOptions, ReadConcern, ReadPreference};
 use crate::driver::{
@@ -267,12 +268,13 @@ impl<'a> ClientBulk<'a> {
     }
 
     async fn run(self) -> Result<ClientBulkWriteResult> {
-        let (operations, built) = self.writes.into_parts()?;
+        let (operations, mut built) = self.writes.into_parts()?;
         if built.is_empty() {
             let mut nothing = ClientBulkWriteResult::default();
             nothing.acknowledged = true;
             return Ok(nothing);
         }
+        let upgrades = take_upgrades(&mut built);
         let mut models = Vec::with_capacity(built.len());
         let mut effects = Vec::with_capacity(built.len());
         for Built { model, effect, .. } in built {
@@ -285,6 +287,9 @@ impl<'a> ClientBulk<'a> {
         let is_verbose = self.options.is_verbose();
         let mut session = self.session;
         let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
+        if let Some(upgrades) = upgrades {
+            Box::pin(perform(upgrades, session.as_deref_mut())).await?;
+        }
         let writing = self.client.bulk_write(models).with_options(self.options);
         let mut writing = in_session!(session.as_deref_mut(), writing);
         let has_replacements = effects

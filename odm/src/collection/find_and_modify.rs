@@ -6,9 +6,11 @@ use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
+use crate::collection::migrate::ATTEMPTS;
+use crate::collection::outdated::{Upgrade, guarded, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
-use crate::collection::update::Ready;
+use crate::collection::update::{Ready, ReadyUpdate};
 use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, of_delete, prepare};
 use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{
@@ -72,7 +74,8 @@ impl<D: Model> Collection<D> {
 macro_rules! find_and_modify {
     (
         $(#[$doc:meta])*
-        $name:ident, $operation:ident, $Options:ident, $list:ident, $check:ident $(, $change:ident: $Change:ty)?;
+        $name:ident, $operation:ident, $Options:ident, $list:ident, $check:ident $(, $change:ident: $Change:ty)?
+            $(, upgrading $model:ident)?;
         $(#[$required:meta])*
         required
     ) => {
@@ -216,7 +219,7 @@ macro_rules! find_and_modify {
             }
         }
 
-        awaitable!(['a, D: Model, T: Output] $name<'a, D, T> => Option<T>);
+        awaitable!(['a, D: Model, T: Output] $name<'a, D, T> => Option<T> $(, upgrading $model)?);
     };
 }
 
@@ -224,7 +227,7 @@ find_and_modify! {
     /// Updates one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_update`].
     FindOneAndUpdate, find_one_and_update, FindOneAndUpdateOptions, __find_one_and_update_options, changes_one,
-    update: Update<D>;
+    update: Update<D>, upgrading D;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
     /// document after the change with [`returning_new`](Self::returning_new).
@@ -371,7 +374,8 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         Ok(self.action()?.explain())
     }
 
-    fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
+    /// The filter and the update, with all options.
+    fn ready(self) -> Result<ReadyUpdate<'a, FindOneAndUpdateOptions>> {
         let mut options = self.options;
         self.collection.check_returned(options.returns_original())?;
         let prepared = prepare(
@@ -385,11 +389,62 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
             options = options.add_array_filters(prepared.array_filters);
         }
         options = requiring!(options, prepared.requirement);
+        let mut ready = ReadyUpdate {
+            filter: prepared.filter,
+            update: prepared.update,
+            options,
+            upgrade: None,
+            session: self.session,
+        };
+        if const { is_upgraded::<D>() } {
+            ready.upgrade = Upgrade::before(self.collection, &ready.filter, false).map(|upgrade| {
+                upgrade.with_options(ready.options.__matching(), ready.options.__write_concern())
+            });
+            if !ready.options.is_upsert() {
+                ready.filter = guarded::<D>(ready.filter);
+            }
+        }
+        Ok(ready)
+    }
+
+    fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
         let inner = &self.collection.inner;
+        let ready = self.ready()?;
         let updating = inner
-            .find_one_and_update(prepared.filter, Ready(prepared.update))
-            .with_options(options);
-        Ok(in_session!(self.session, updating))
+            .find_one_and_update(ready.filter, Ready(ready.update))
+            .with_options(ready.options);
+        Ok(in_session!(ready.session, updating))
+    }
+
+    /// As `run`, after the upgrade of the document that matches. Again if that document has an older version then.
+    async fn run_upgrading(self) -> Result<Option<T>> {
+        let (collection, read_as) = (self.collection, self.read_as);
+        let ready = self.ready()?;
+        let mut session = ready.session;
+        let mut attempts = 1;
+        loop {
+            let is_found = match &ready.upgrade {
+                Some(upgrade) => {
+                    upgrade.run(session.as_deref_mut()).await?
+                        && upgrade.is_acknowledged(session.as_deref_mut())
+                }
+                None => false,
+            };
+            let updating = collection
+                .inner
+                .find_one_and_update(ready.filter.clone(), Ready(ready.update.clone()))
+                .with_options(ready.options.clone());
+            let updating = in_session!(session.as_deref_mut(), updating);
+            let result = updating.await.map_err(crate::Error::from);
+            let found = explained(&collection.inner, "find_one_and_update", result).await?;
+            if let Some(raw) = found {
+                return Ok(Some(read_as.decode(collection.namespace(), &raw)?));
+            }
+            if ready.options.is_upsert() || !is_found || attempts == ATTEMPTS {
+                return Ok(None);
+            }
+            attempts += 1;
+        }
     }
 }
 

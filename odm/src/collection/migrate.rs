@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use crate::bson::{Bson, RawDocument, RawDocumentBuf, doc};
 use crate::collection::action::awaitable;
 use crate::collection::decode::upgraded;
 use crate::collection::encrypted::first_encrypted;
@@ -19,14 +19,14 @@ use crate::schema_version::SchemaVersion;
 use crate::versioned::Versioned;
 
 /// How often a document that other clients change is read again.
-const ATTEMPTS: usize = 20;
+pub(super) const ATTEMPTS: usize = 20;
 /// How many failures are described.
 const DESCRIBED: usize = 20;
 /// The largest sum of the documents of one batch, in bytes.
-const BATCH_BYTES: usize = 16 << 20;
+pub(super) const BATCH_BYTES: usize = 16 << 20;
 /// The largest sum of an old and a new document, which are sent in one statement, in bytes.
 const STATEMENT_BYTES: usize = (16 << 20) - (64 << 10);
-const BATCH_SIZE: u32 = 100;
+pub(super) const BATCH_SIZE: u32 = 100;
 /// The error code `Unauthorized`.
 const UNAUTHORIZED: i32 = 13;
 
@@ -215,8 +215,13 @@ impl fmt::Display for Migration {
 /// The document and the reason.
 impl fmt::Display for MigrationFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "document {}: ", relaxed(&self.id))?;
-        match &self.reason {
+        write!(f, "document {}: {}", relaxed(&self.id), self.reason)
+    }
+}
+
+impl fmt::Display for MigrationFailureReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             MigrationFailureReason::Upgrade(error) => crate::error::with_sources(f, error),
             MigrationFailureReason::Write(error) => write!(f, "{} (code {})", error.message, error.code),
             MigrationFailureReason::Contended => f.write_str("changed by other clients at each attempt"),
@@ -311,7 +316,7 @@ impl<'a, D: Model> Migrate<'a, D> {
             collection: self.collection,
             dry_run: self.options.dry_run,
         };
-        let mut old = vec![source.outdated()];
+        let mut old = vec![version.older()];
         if !filter.is_empty() {
             old.push(filter);
         }
@@ -362,7 +367,7 @@ struct Source<D> {
 
 /// Whether the collection has a default collation, which is not `simple`. It has one for a user who may not list
 /// collections: the collation that is then sent changes nothing if there is none.
-async fn is_collated<T>(collection: &driver::Collection<T>) -> Result<bool> {
+pub(super) async fn is_collated<T>(collection: &driver::Collection<T>) -> Result<bool> {
     let namespace = collection.namespace();
     let listing = collection
         .database()
@@ -380,11 +385,6 @@ async fn is_collated<T>(collection: &driver::Collection<T>) -> Result<bool> {
 }
 
 impl<D: Model> Source<D> {
-    /// The filter of documents without the present version or a newer one.
-    fn outdated(&self) -> Document {
-        doc! { self.version.field: { "$not": { "$gte": self.version.stored() } } }
-    }
-
     /// Upgrades the documents of a batch. Those that other clients have changed are read again.
     async fn upgrade(&self, mut batch: Vec<RawDocumentBuf>, migration: &mut Migration) -> Result<()> {
         for _ in 0..ATTEMPTS {
@@ -435,22 +435,7 @@ impl<D: Model> Source<D> {
     fn replacement(&self, old: &RawDocument) -> std::result::Result<WriteModel, MigrationFailureReason> {
         let new = upgraded::<D>(self.collection.namespace(), old, self.version)
             .map_err(MigrationFailureReason::Upgrade)?;
-        let bytes = old.as_bytes().len() + new.as_bytes().len();
-        if bytes > STATEMENT_BYTES {
-            return Err(MigrationFailureReason::TooLarge { bytes });
-        }
-        let whole = crate::bson::decode_document(old.as_bytes());
-        let whole = whole.map_err(|e| {
-            MigrationFailureReason::Upgrade(Error::encode("", crate::ValueError::new(e.message())))
-        })?;
-        let unchanged = doc! { "$eq": ["$$ROOT", { "$literal": whole }] };
-        let filter = doc! { "_id": id_of(old), "$expr": unchanged };
-        let replace = WriteModel::replace_one(filter, &new);
-        if self.is_collated {
-            // By the default collation of the collection, texts that differ could be equal.
-            return Ok(replace.collation(Collation::new("simple")));
-        }
-        Ok(replace)
+        replacement(old, &new, self.is_collated)
     }
 
     /// Performs the writes. Returns how many documents matched, and which writes the server rejected.
@@ -470,7 +455,7 @@ impl<D: Model> Source<D> {
 
     /// The documents of these ids that still have an older version.
     async fn read_again(&self, ids: Vec<Bson>) -> Result<Vec<RawDocumentBuf>> {
-        let filter = doc! { "$and": [{ "_id": { "$in": ids } }, self.outdated()] };
+        let filter = doc! { "$and": [{ "_id": { "$in": ids } }, self.version.older()] };
         let mut cursor = self.inner.find(filter).await?;
         let mut documents = Vec::new();
         while cursor.advance().await? {
@@ -480,7 +465,32 @@ impl<D: Model> Source<D> {
     }
 }
 
-fn id_of(document: &RawDocument) -> Bson {
+/// The replacement of a stored document by its present form, if it is not changed until then. `is_collated`: whether the
+/// collection has a default collation.
+pub(super) fn replacement(
+    old: &RawDocument,
+    new: &RawDocumentBuf,
+    is_collated: bool,
+) -> std::result::Result<WriteModel, MigrationFailureReason> {
+    let bytes = old.as_bytes().len() + new.as_bytes().len();
+    if bytes > STATEMENT_BYTES {
+        return Err(MigrationFailureReason::TooLarge { bytes });
+    }
+    let whole = crate::bson::decode_document(old.as_bytes());
+    let whole = whole
+        .map_err(|e| MigrationFailureReason::Upgrade(Error::encode("", ValueError::new(e.message()))))?;
+    let unchanged = doc! { "$eq": ["$$ROOT", { "$literal": whole }] };
+    let filter = doc! { "_id": id_of(old), "$expr": unchanged };
+    let replace = WriteModel::replace_one(filter, new);
+    if is_collated {
+        // By the default collation of the collection, texts that differ could be equal.
+        return Ok(replace.collation(Collation::new("simple")));
+    }
+    Ok(replace)
+}
+
+/// The id of a document.
+pub(super) fn id_of(document: &RawDocument) -> Bson {
     let id = document.get("_id").ok().flatten();
     id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null)
 }

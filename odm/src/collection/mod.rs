@@ -36,6 +36,7 @@ mod keyset;
 pub(crate) mod kind;
 mod maintained;
 pub(crate) mod migrate;
+pub(crate) mod outdated;
 mod page;
 mod pipeline;
 mod read;

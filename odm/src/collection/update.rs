@@ -6,6 +6,8 @@ use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::{Encoded, for_replacement, validated};
 use crate::collection::kind;
+use crate::collection::migrate::ATTEMPTS;
+use crate::collection::outdated::{Upgrade, guarded, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::Scope;
 use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
@@ -72,6 +74,16 @@ fn restored_by_upsert<D: Model>(collection: &Collection<D>, call: &str) -> Error
         "`{call}` on {} inserts no document: call it without `upsert`, and `required` if the document must have been deleted",
         collection.namespace()
     ))
+}
+
+/// An update that is ready to be sent.
+pub(super) struct ReadyUpdate<'a, O> {
+    pub(super) filter: Conditions,
+    pub(super) update: UpdateModification,
+    pub(super) options: O,
+    /// The upgrade of the documents that match.
+    pub(super) upgrade: Option<Box<Upgrade>>,
+    pub(super) session: Session<'a>,
 }
 
 macro_rules! updates {
@@ -197,13 +209,14 @@ macro_rules! updates {
                 self
             }
 
-            /// The driver's action with all options.
-            fn action(self) -> Result<action::$name<'a>> {
+            /// The filter and the update, with all options. `None` of the upgrade: no document is upgraded.
+            fn ready(self) -> Result<ReadyUpdate<'a, $Options>> {
                 let mut options = self.options;
                 if let (Some(call), true) = (self.restoration, options.is_upsert()) {
                     return Err(restored_by_upsert(self.collection, call));
                 }
-                if stringify!($method) == "update_many" {
+                let many = stringify!($method) == "update_many";
+                if many {
                     self.collection.check_one_document("update_many")?;
                 }
                 if self.restoration.is_some() {
@@ -214,9 +227,30 @@ macro_rules! updates {
                     options = options.add_array_filters(prepared.array_filters);
                 }
                 options = requiring!(options, prepared.requirement);
+                let mut ready = ReadyUpdate {
+                    filter: prepared.filter,
+                    update: prepared.update,
+                    options,
+                    upgrade: None,
+                    session: self.session,
+                };
+                if const { is_upgraded::<D>() } && self.restoration.is_none() {
+                    ready.upgrade = Upgrade::before(self.collection, &ready.filter, many).map(|upgrade| {
+                        upgrade.with_options(ready.options.__matching(), ready.options.__write_concern())
+                    });
+                    if !ready.options.is_upsert() {
+                        ready.filter = guarded::<D>(ready.filter);
+                    }
+                }
+                Ok(ready)
+            }
+
+            /// The driver's action with all options.
+            fn action(self) -> Result<action::$name<'a>> {
                 let inner = &self.collection.inner;
-                let updating = inner.$method(prepared.filter, Ready(prepared.update)).with_options(options);
-                Ok(in_session!(self.session, updating))
+                let ready = self.ready()?;
+                let updating = inner.$method(ready.filter, Ready(ready.update)).with_options(ready.options);
+                Ok(in_session!(ready.session, updating))
             }
 
             fn call(&self) -> Call {
@@ -233,9 +267,37 @@ macro_rules! updates {
                     explained(collection, stringify!($method), result).await
                 }
             }
+
+            /// As `run`, after the upgrade of the documents that match. Again if the document that was found has an older version then.
+            async fn run_upgrading(self) -> Result<UpdateResult> {
+                let inner = &self.collection.inner;
+                let ready = self.ready()?;
+                let mut session = ready.session;
+                let mut attempts = 1;
+                loop {
+                    let is_found = match &ready.upgrade {
+                        Some(upgrade) => {
+                            upgrade.run(session.as_deref_mut()).await?
+                                && upgrade.is_acknowledged(session.as_deref_mut())
+                        }
+                        None => false,
+                    };
+                    let updating = inner
+                        .$method(ready.filter.clone(), Ready(ready.update.clone()))
+                        .with_options(ready.options.clone());
+                    let updating = in_session!(session.as_deref_mut(), updating);
+                    let result = updating.await.map_err(Into::into);
+                    let result = explained(inner, stringify!($method), result).await?;
+                    let is_done = result.matched_count > 0 || result.upserted_id.is_some();
+                    if is_done || !is_found || attempts == ATTEMPTS {
+                        return Ok(result);
+                    }
+                    attempts += 1;
+                }
+            }
         }
 
-        awaitable!(['a, D: Model] $name<'a, D> => UpdateResult);
+        awaitable!(['a, D: Model] $name<'a, D> => UpdateResult, upgrading D);
     )* };
 }
 

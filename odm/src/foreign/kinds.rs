@@ -4,6 +4,7 @@
 macro_rules! stored_type {
     ($t:ty, $bson:ty, $schema:literal, [$($marker:ident)*]) => {
         impl $crate::path::field::Field for $t {
+            const CONVERTS: bool = true;
             type Nav<R, M: $crate::path::Mode> = $crate::path::Path<R, $t, M>;
             fn nav<R, M: $crate::path::Mode>(path: $crate::path::Path<R, Self, M>) -> Self::Nav<R, M> {
                 path

@@ -12,6 +12,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 mod conversion;
 pub(crate) mod decode;
+pub(crate) mod flattened;
 
 pub(crate) use conversion::Conversion;
 pub(crate) use conversion::Converted;

@@ -84,6 +84,10 @@ pub trait Field: Sized {
     /// Whether the elements of an array, or the values of a map, have encrypted fields of their own.
     #[doc(hidden)]
     const ENCRYPTS_ELEMENTS: bool = false;
+    /// Whether the type is or contains a date or a decimal of another crate, which is stored in another form than that of its
+    /// `Serialize`. `false` for types with a derive.
+    #[doc(hidden)]
+    const CONVERTS: bool = false;
     /// The fields of a struct.
     #[doc(hidden)]
     const FIELDS: &'static FieldTable = &FieldTable::NONE;
@@ -272,6 +276,7 @@ macro_rules! maps {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<V: Field, $($generics)*> Field for $t {
             const ENCRYPTS_ELEMENTS: bool = V::ENCRYPTS || V::ENCRYPTS_ELEMENTS;
+            const CONVERTS: bool = V::CONVERTS;
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
@@ -310,6 +315,7 @@ macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty: $length:expr;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
             const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS || T::ENCRYPTS_ELEMENTS;
+            const CONVERTS: bool = T::CONVERTS;
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
@@ -352,6 +358,7 @@ arrays! {
 impl<T: Field> Field for Option<T> {
     const ENCRYPTS: bool = T::ENCRYPTS;
     const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
+    const CONVERTS: bool = T::CONVERTS;
     type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
@@ -386,6 +393,7 @@ impl<T: Field> Field for Option<T> {
 impl<T: Field> Field for Box<T> {
     const ENCRYPTS: bool = T::ENCRYPTS;
     const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
+    const CONVERTS: bool = T::CONVERTS;
     type Nav<R, M: Mode> = T::Nav<R, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
@@ -420,6 +428,7 @@ impl<T: Field> Field for Box<T> {
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     const ENCRYPTS: bool = <T::Owned as Field>::ENCRYPTS;
     const ENCRYPTS_ELEMENTS: bool = <T::Owned as Field>::ENCRYPTS_ELEMENTS;
+    const CONVERTS: bool = <T::Owned as Field>::CONVERTS;
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {

@@ -1,5 +1,7 @@
 //! Documents and arrays: structs, maps, sequences, tuples and the variants that hold them.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use serde::ser;
 
@@ -89,26 +91,70 @@ impl<'a, 'o> DocumentSerializer<'a, 'o> {
     }
 }
 
-impl ser::SerializeMap for DocumentSerializer<'_, '_> {
+/// A map. One whose length is not known can be a struct with a flattened field (serde's `flatten`), whose keys can be those of
+/// other fields: the names of its fields are compared.
+pub(in crate::bson) struct MapSerializer<'a, 'o> {
+    document: DocumentSerializer<'a, 'o>,
+    /// Where the names of the fields are in the output. `None` for a map of distinct keys.
+    names: Option<Vec<Range<usize>>>,
+}
+
+impl<'a, 'o> MapSerializer<'a, 'o> {
+    #[inline]
+    pub(super) fn new(document: DocumentSerializer<'a, 'o>, len: Option<usize>) -> Self {
+        let names = match len {
+            Some(_) => None,
+            None => Some(Vec::new()),
+        };
+        Self { document, names }
+    }
+}
+
+/// Rejects two fields of the same name.
+fn check_names(out: &[u8], names: &mut [Range<usize>]) -> Result {
+    let name = |range: &Range<usize>| out.get(range.clone()).unwrap_or_default();
+    names.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+    let same = names.windows(2).find_map(|pair| match pair {
+        [a, b] if name(a) == name(b) => Some(name(a)),
+        _ => None,
+    });
+    match same {
+        Some(same) => Err(EncodeError::new("two fields of the document have this name")
+            .in_field(&String::from_utf8_lossy(same))),
+        None => Ok(()),
+    }
+}
+
+impl ser::SerializeMap for MapSerializer<'_, '_> {
     type Ok = ();
     type Error = EncodeError;
 
     #[inline]
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
-        if self.pending.is_some() {
+        let document = &mut self.document;
+        if document.pending.is_some() {
             return Err(EncodeError::new("a map key has no value"));
         }
-        self.key(key)
+        document.key(key)
     }
 
     #[inline]
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        self.value(value)
+        let document = &mut self.document;
+        let name = document.pending.map(|at| at + 1..document.encoder.out.len() - 1);
+        document.value(value)?;
+        if let (Some(names), Some(name)) = (&mut self.names, name) {
+            names.push(name);
+        }
+        Ok(())
     }
 
     #[inline]
     fn end(self) -> Result {
-        self.finish()
+        if let Some(mut names) = self.names {
+            check_names(self.document.encoder.out, &mut names)?;
+        }
+        self.document.finish()
     }
 }
 

@@ -5,7 +5,9 @@ use std::fmt::{self, Write};
 use serde::{Serialize, Serializer};
 
 use super::Encoder;
-use super::compound::{ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, StructSerializer};
+use super::compound::{
+    ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, MapSerializer, StructSerializer,
+};
 use super::extended_json_shapes::{RawKind, RawSerializer, Shape, ShapeSerializer};
 use crate::bson::error::EncodeError;
 use crate::bson::markers;
@@ -54,7 +56,7 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     type SerializeTuple = ArraySerializer<'a, 'o>;
     type SerializeTupleStruct = ArraySerializer<'a, 'o>;
     type SerializeTupleVariant = ArrayVariant<'a, 'o>;
-    type SerializeMap = DocumentSerializer<'a, 'o>;
+    type SerializeMap = MapSerializer<'a, 'o>;
     type SerializeStruct = StructSerializer<'a, 'o>;
     type SerializeStructVariant = DocumentVariant<'a, 'o>;
 
@@ -241,8 +243,8 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     }
 
     #[inline]
-    fn serialize_map(self, _len: Option<usize>) -> Result<Self::SerializeMap> {
-        self.document()
+    fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap> {
+        Ok(MapSerializer::new(self.document()?, len))
     }
 
     /// Always inlined: the name is a literal, so the comparisons are made at compile time.

@@ -317,3 +317,52 @@ async fn maintained_fields_of_encrypted_documents_are_kept() {
         "{error:#}"
     );
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "scans", schema_version(2, upgrade = upgrade_scan))]
+struct Scan {
+    _id: i64,
+    #[document(encrypted(equality))]
+    organ: String,
+    pages: i64,
+}
+
+fn upgrade_scan(_: u32, document: &mut BsonDocument) -> Result<(), marula::managed::BoxedError> {
+    document.insert("pages", 1_i64);
+    Ok(())
+}
+
+/// The server cannot compare the whole document, which an upgrade before the update needs.
+#[tokio::test]
+async fn an_update_of_an_older_document_with_encrypted_fields_is_refused() {
+    let Some(hospital) = Hospital::start("8.2.0").await else {
+        return;
+    };
+    let db = hospital.with::<Scan>().await;
+    let scans = db.collection::<Scan>();
+    let scan = |id| Scan {
+        _id: id,
+        organ: "heart".to_owned(),
+        pages: 1,
+    };
+    scans.insert_many([scan(1), scan(2)]).await.unwrap();
+    let raw = hospital.db().driver().collection::<BsonDocument>("scans");
+    let older = doc! { "$unset": { "schema_version": 1, "pages": 1 } };
+    raw.update_one(doc! { "_id": 1_i64 }, older).await.unwrap();
+    let error = scans.update_by_id(1, |s| s.pages().inc(1)).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Encode { path, .. } if path == "organ"),
+        "{error:?}"
+    );
+    let mut found = scans.find_by_id(1).required().await.unwrap();
+    assert_eq!(found, scan(1));
+    scans.save(&mut found).await.unwrap();
+    for id in [1, 2] {
+        scans
+            .update_by_id(id, |s| s.pages().inc(1))
+            .required()
+            .await
+            .unwrap();
+        assert_eq!(scans.find_by_id(id).required().await.unwrap().pages, 2);
+    }
+}

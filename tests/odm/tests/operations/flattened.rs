@@ -1,0 +1,146 @@
+//! Flattened maps: their keys are not the names of other fields.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::common::Env;
+use marula::bson::{self, Bson, DateTime, Document as BsonDocument, doc};
+use marula::prelude::*;
+use marula::{Collection, Document, Embedded, Error};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Settings {
+    theme: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    #[serde(flatten)]
+    others: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "accounts", soft_delete = deleted_at, schema_version(1))]
+struct Account {
+    _id: i64,
+    q: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<DateTime>,
+    #[document(created_at)]
+    created_at: DateTime,
+    settings: Settings,
+    #[serde(flatten)]
+    rest: HashMap<String, Bson>,
+}
+
+fn settings() -> Settings {
+    Settings {
+        theme: "dark".to_owned(),
+        language: None,
+        others: BTreeMap::new(),
+    }
+}
+
+fn account(rest: impl IntoIterator<Item = (&'static str, Bson)>) -> Account {
+    let rest = rest.into_iter().map(|(key, value)| (key.to_owned(), value));
+    Account {
+        _id: 1,
+        q: 1,
+        role: None,
+        deleted_at: None,
+        created_at: DateTime::from_millis(0),
+        settings: settings(),
+        rest: rest.collect(),
+    }
+}
+
+fn assert_names<T: std::fmt::Debug>(result: Result<T, Error>, key: &str, what: &str) {
+    let error = result.expect_err(what);
+    assert!(matches!(error, Error::Encode { .. }), "{what}: {error:?}");
+    let text = format!("{error:#}");
+    assert!(text.contains(&format!("`{key}`")), "{what}: {text}");
+}
+
+#[tokio::test]
+async fn a_key_of_a_flattened_map_does_not_replace_a_field() {
+    let env = Env::start().await;
+    let accounts = env.db.collection::<Account>();
+    for key in ["q", "_id", "role", "deleted_at", "created_at", "settings"] {
+        let account = account([(key, Bson::Int64(5))]);
+        let one = [account.clone()];
+        assert_names(accounts.insert_one(&account).await, key, "insert_one");
+        assert_names(accounts.insert_many(&one).await, key, "insert_many");
+        assert_names(accounts.replace(&account).await, key, "replace");
+        assert_names(accounts.save(&account).await, key, "save");
+        let found = accounts.find_one_and_replace(|a| a._id().eq(1), &account);
+        assert_names(found.await, key, "find_one_and_replace");
+        let upserted = accounts.upsert_with(|a| a._id().eq(1), |a| a.q().inc(1), &account);
+        assert_names(upserted.await, key, "upsert_with");
+        let bulk = accounts.bulk().insert(&account).await.unwrap_err();
+        assert!(
+            matches!(bulk, Error::InvalidBulkWrite { .. })
+                && format!("{bulk:#}").contains(&format!("`{key}`")),
+            "{bulk:?}"
+        );
+    }
+    let raw: marula::driver::Collection<BsonDocument> = accounts.driver().clone_with_type();
+    assert_eq!(raw.count_documents(doc! {}).await.unwrap(), 0);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_flattened_map_in_an_embedded_document_does_not_replace_its_fields() {
+    let env = Env::start().await;
+    let accounts: Collection<Account> = env.db.collection();
+    accounts.insert_one(&account([])).await.unwrap();
+    for key in ["theme", "language"] {
+        let mut settings = settings();
+        settings.others.insert(key.to_owned(), "x".to_owned());
+        let whole = Account {
+            settings: settings.clone(),
+            ..account([])
+        };
+        assert_names(accounts.save(&whole).await, key, "save");
+        let set = accounts.update_by_id(1, |a| a.settings().set(&settings));
+        assert_names(set.await, key, "set");
+        let equal = accounts.find_one(|a| a.settings().eq(&settings));
+        assert_names(equal.await, key, "eq");
+    }
+    let stored = accounts.find_by_id(1).required().await.unwrap();
+    assert_eq!(stored.settings, settings());
+    env.stop().await;
+}
+
+/// The map has the version of the schema after a read.
+#[tokio::test]
+async fn other_keys_are_stored_and_saved_again() {
+    let env = Env::start().await;
+    let accounts = env.db.collection::<Account>();
+    let mut stored = account([("nick", Bson::from("a")), ("level", Bson::Int32(3))]);
+    stored.settings.others.insert("font".to_owned(), "x".to_owned());
+    accounts.insert_one(&stored).await.unwrap();
+    let found = accounts.find_by_id(1).required().await.unwrap();
+    assert_eq!(found.rest.get("nick"), Some(&Bson::from("a")));
+    assert_eq!(found.settings, stored.settings);
+    accounts.save(&found).await.unwrap();
+    assert_eq!(accounts.find_by_id(1).required().await.unwrap(), found);
+    env.stop().await;
+}
+
+/// The driver's encoder compares the names of structs that the derive does not know.
+#[test]
+fn structs_without_the_derive_have_no_field_twice() {
+    #[derive(Serialize)]
+    struct Open {
+        q: i32,
+        #[serde(flatten)]
+        rest: BTreeMap<String, i32>,
+    }
+    let open = |key: &str| Open {
+        q: 1,
+        rest: BTreeMap::from([(key.to_owned(), 2)]),
+    };
+    assert_eq!(bson::to_document(&open("p")).unwrap(), doc! { "q": 1, "p": 2 });
+    let error = bson::to_document(&open("q")).unwrap_err();
+    assert_eq!(error.path(), "q");
+}
