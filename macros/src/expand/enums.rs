@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::expand::fields::{accessor, accessors_type, documented, field_traits, typed};
+use crate::expand::fields::{accessors_type, documented, field_traits, methods, typed};
 use crate::expand::{at, buffered, json_schema, parts};
 use crate::model::{Content, Model, Place, Variant};
 
@@ -42,11 +42,15 @@ fn content_type(model: &Model, variant: &Variant) -> TokenStream {
         return TokenStream::new();
     };
     let type_ = accessors_type(model, ident);
-    let methods = accessors.iter().map(accessor);
+    let tag = match &variant.place {
+        Place::Beside { tag_name, .. } => Some(tag_name.as_str()),
+        _ => None,
+    };
+    let methods = methods(accessors, tag);
     quote! {
         #type_
         impl<__R, __M: __m::Mode> #ident<__R, __M> {
-            #(#methods)*
+            #methods
         }
     }
 }
@@ -57,7 +61,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
         (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.path, #tag)),
         // The content of a newtype variant is in the outer document, which has further fields.
         (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
-            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.path, #tag_name, #tag)))
+            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.path, #tag_name, #tag), &[#tag_name]))
         }
         (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.path, #tag_name, #tag)),
         (

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::expand::{at, buffered, encrypted, json_schema, managed, parts, stated};
-use crate::model::{Accessor, AccessorKind, Model};
+use crate::model::{Accessor, AccessorKind, Model, Root};
 
 /// The type of a struct's accessors, and its traits.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
@@ -17,7 +17,7 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     } = model;
     let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     let ty = generics.of(ident);
-    let methods = accessors.iter().map(accessor);
+    let methods = methods(accessors, maintained(model.root.as_ref()));
     let (parts, forms) = parts::structure(model, accessors);
     let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
     let table = table(accessors, &forms);
@@ -38,7 +38,7 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         #encrypted
         #forms_are_right
         impl<__R, __M: __m::Mode, #params> #fields_ident<__R, __M, #names> #clause {
-            #(#methods)*
+            #methods
         }
         #traits
         impl<#params> __m::DerivedDocument for #ty #clause {}
@@ -120,8 +120,22 @@ pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
     }
 }
 
-/// The method of one field.
-pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
+/// The name of the field that is in the document, but not in the struct.
+fn maintained(root: Option<&Root>) -> Option<&str> {
+    let version = root?.managed.schema_version.as_ref()?;
+    Some(&version.field)
+}
+
+/// The methods of the fields of a struct or of a variant. Its document has a further field of the
+/// name `other`.
+pub(super) fn methods(accessors: &[Accessor], other: Option<&str>) -> TokenStream {
+    let own = accessors.iter().filter(|a| !matches!(a.kind, AccessorKind::Flat));
+    let names: Vec<&str> = own.map(|a| a.name.as_str()).chain(other).collect();
+    accessors.iter().map(|a| accessor(a, &names)).collect()
+}
+
+/// The method of one field. The fields of a flattened value are beside those with these names.
+fn accessor(accessor: &Accessor, beside: &[&str]) -> TokenStream {
     let Accessor {
         ident,
         docs,
@@ -142,7 +156,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
         _ if let Some(encryption) = &accessor.encryption => encrypted::path(accessor, encryption, &step),
         AccessorKind::Typed => typed(ty, &step, &mode),
         AccessorKind::As(stored) => typed(stored, &step, &mode),
-        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path)), &mode),
+        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path, &[#(#beside),*])), &mode),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
     let docs = documented(docs, &doc);

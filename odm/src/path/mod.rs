@@ -224,10 +224,11 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.untagged())
     }
 
-    /// The same path, for a value whose fields are those of the document (`#[serde(flatten)]`).
+    /// The same path, for a value whose fields are those of the document (`#[serde(flatten)]`),
+    /// beside the fields with these names.
     #[must_use]
-    pub fn flat<U>(&self) -> Path<R, U, M> {
-        Path::from_raw(self.raw.flattened())
+    pub fn flat<U>(&self, names: &'static [&'static str]) -> Path<R, U, M> {
+        Path::from_raw(self.raw.flattened(names))
     }
 
     pub(crate) fn into_element<U>(self) -> Path<R, U, M::Element>
@@ -450,8 +451,9 @@ pub trait PathOps: AsPath + Sized {
     /// The value of a map under a key. For updates of a part of a missing entry see
     /// [`set`](crate::UpdateOps::set).
     ///
-    /// A key that contains a dot or a NUL, starts with `$` or is empty cannot be part of a path;
-    /// the call that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or
+    /// A key that contains a dot or a NUL, starts with `$` or is empty cannot be part of a path.
+    /// A key of a flattened map cannot be the name of a field beside the map. With such a key, the
+    /// call that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or
     /// [`InvalidUpdate`](crate::Error::InvalidUpdate).
     ///
     /// ```
@@ -468,7 +470,7 @@ pub trait PathOps: AsPath + Sized {
     where
         Self::Value: Map<Value: Field>,
     {
-        <<Self::Value as Map>::Value as Field>::nav(Path::from_raw(self.raw().step_owned(&escape_key(key))))
+        <<Self::Value as Map>::Value as Field>::nav(Path::from_raw(self.raw().entry(key)))
     }
 
     /// The value of an `Option`. Needed only if an operator hides a field of the same name.
@@ -488,13 +490,3 @@ pub trait PathOps: AsPath + Sized {
 }
 
 impl<A: AsPath> PathOps for A {}
-
-/// A map key as a path segment. A key that cannot be part of a path is prefixed with NUL, which a
-/// stored name cannot contain; [`check_path`] rejects it.
-fn escape_key(key: &str) -> Cow<'_, str> {
-    if key.is_empty() || key.contains('.') || key.starts_with('$') {
-        Cow::Owned(format!("\0{key}"))
-    } else {
-        Cow::Borrowed(key)
-    }
-}

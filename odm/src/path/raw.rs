@@ -26,6 +26,8 @@ struct Extras {
     array_filters: Vec<Document>,
     /// Whether the path goes through a variant of an untagged enum.
     untagged: bool,
+    /// The names of the fields beside a flattened value, one entry for each level of flattening.
+    beside: Vec<&'static [&'static str]>,
 }
 
 /// The variant of an enum that a path goes through.
@@ -141,11 +143,15 @@ impl RawPath {
     }
 
     fn with_dotted(&self, dotted: Cow<'static, str>) -> Self {
+        let mut extras = self.extras.clone();
+        if let Some(extras) = &mut extras {
+            extras.beside.clear();
+        }
         RawPath {
             dotted,
             arrays: self.arrays.clone(),
             flat: false,
-            extras: self.extras.clone(),
+            extras,
         }
     }
 
@@ -201,15 +207,41 @@ impl RawPath {
         next
     }
 
-    pub(super) fn flattened(&self) -> Self {
+    /// The path of a value whose fields are beside those with these names.
+    pub(super) fn flattened(&self, names: &'static [&'static str]) -> Self {
         let mut next = self.clone();
         next.flat = true;
+        next.extras.get_or_insert_default().beside.push(names);
         next
+    }
+
+    /// The value under a key of the map at this path. [`check_path`] refuses a key that cannot be
+    /// part of a path, and one that is the name of a field beside a flattened map.
+    pub(super) fn entry(&self, key: &str) -> Self {
+        let beside = self.extras.as_deref().map_or(&[][..], |e| &e.beside);
+        if beside.iter().any(|names| names.contains(&key)) {
+            self.step_owned(&format!("{OF_FIELD}{key}"))
+        } else if key.is_empty() || key.contains('.') || key.starts_with('$') {
+            self.step_owned(&format!("{OF_NO_PATH}{key}"))
+        } else {
+            self.step_owned(key)
+        }
     }
 }
 
+/// Begins a key that cannot be part of a path. A stored name cannot contain NUL.
+const OF_NO_PATH: &str = "\0";
+/// Begins a key of a flattened map that is the name of a field.
+const OF_FIELD: &str = "\0\0";
+
 /// Rejects paths that have no dotted name. The error is the reason.
 pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
+    if path.dotted.contains(OF_FIELD) {
+        return Err(
+            "a key of a flattened map is the name of a field beside the map: use the path of that field"
+                .to_owned(),
+        );
+    }
     if path.dotted.contains('\0') {
         return Err(
             "a map key that is empty, contains a dot or a NUL, or starts with `$` cannot be part of a path"

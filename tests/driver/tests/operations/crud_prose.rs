@@ -38,7 +38,10 @@ async fn with_bulk_write(deployment: Target, options: &str) -> Option<(RecordedC
         max_bson_object_size: limit("maxBsonObjectSize"),
         max_message_size: limit("maxMessageSizeBytes"),
     };
-    Some((recorded(deployment, options), limits))
+    // A server in the process of the test answers a check only after it has stored 100,000 documents.
+    let separator = if options.is_empty() { "" } else { "&" };
+    let options = format!("{options}{separator}connectTimeoutMS=120000");
+    Some((recorded(deployment, &options), limits))
 }
 
 /// A started `bulkWrite` command.

@@ -26,7 +26,7 @@ const NOW: u64 = 1_795_276_461;
 static STATUS: LazyLock<RevocationStatus> =
     LazyLock::new(|| RevocationStatus::new(LEAF, AUTHORITY, NOW).expect("a valid certificate"));
 
-/// A response counts only if its signed part is that of a sample: nobody else has the keys.
+/// A response counts only if its signed part is that of a sample: only the authority has the key.
 fn run(bytes: &[u8]) {
     RevocationStatus::reads(bytes);
     if STATUS.is_good(bytes) == Some(true) {

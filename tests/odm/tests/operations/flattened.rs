@@ -144,3 +144,67 @@ fn structs_without_the_derive_have_no_field_twice() {
     let error = bson::to_document(&open("q")).unwrap_err();
     assert_eq!(error.path(), "q");
 }
+
+/// A key that a client of the application chooses does not become the path of another field.
+#[test]
+fn an_entry_of_a_flattened_map_is_not_the_path_of_a_field() {
+    for key in [
+        "q",
+        "_id",
+        "role",
+        "deleted_at",
+        "created_at",
+        "settings",
+        "schema_version",
+    ] {
+        let fields = Account::fields();
+        let changed = fields.rest().entry(key).set(Bson::Int64(5)).compile();
+        assert!(
+            matches!(changed, Err(Error::InvalidUpdate { .. })),
+            "{key}: {changed:?}"
+        );
+        let found = fields.rest().entry(key).eq(Bson::Int64(5)).into_document();
+        let text = format!("{:#}", found.unwrap_err());
+        assert!(
+            text.contains("the name of a field beside the map"),
+            "{key}: {text}"
+        );
+    }
+    for key in ["theme", "language"] {
+        let others = Account::fields().settings().others();
+        assert!(others.entry(key).set("x").compile().is_err(), "{key}");
+    }
+    // The names of another level are keys.
+    let fields = Account::fields();
+    let theme = fields.rest().entry("theme").set(Bson::Null);
+    let q = fields.settings().others().entry("q").set("x");
+    assert!(theme.and(q).compile().is_ok());
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Inner {
+    inner: i32,
+    #[serde(flatten)]
+    rest: BTreeMap<String, i32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "outer")]
+struct Outer {
+    _id: i64,
+    outer: i32,
+    #[serde(flatten)]
+    content: Inner,
+}
+
+#[test]
+fn an_entry_of_a_map_in_a_flattened_struct_is_not_the_path_of_a_field() {
+    let rest = || Outer::fields().content().rest();
+    for key in ["_id", "outer", "inner"] {
+        assert!(rest().entry(key).eq(1).into_document().is_err(), "{key}");
+    }
+    assert_eq!(
+        rest().entry("other").eq(1).to_string(),
+        r#"{"other": {"$eq": 1}}"#
+    );
+}
