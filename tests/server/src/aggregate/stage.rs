@@ -66,6 +66,9 @@ impl Stage {
     ) -> Result<Vec<Document>> {
         Ok(match self {
             Stage::Match(filter) => {
+                if filter.text().is_some() {
+                    env.required_text_index()?;
+                }
                 let mut kept = Vec::new();
                 for document in documents {
                     if filter.matches(&document, env)? {

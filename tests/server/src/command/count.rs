@@ -18,7 +18,7 @@ pub(crate) fn count(call: &Call<'_>) -> Result<Document> {
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
     let env = call.env(collection)?;
-    let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
+    let filter = Filter::of_query(args.document("query")?.unwrap_or(&empty), &env)?;
     // A negative limit means its absolute value.
     let limit = args.integer("limit")?.unwrap_or(0).unsigned_abs();
     let skip = args.count("skip")?.unwrap_or(0) as u64;
@@ -51,7 +51,7 @@ pub(crate) fn distinct(call: &Call<'_>) -> Result<Document> {
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
     let env = call.env(collection)?;
-    let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
+    let filter = Filter::of_query(args.document("query")?.unwrap_or(&empty), &env)?;
     let mut values: Vec<Bson> = Vec::new();
     if let Some(collection) = collection {
         let scan = Scan {

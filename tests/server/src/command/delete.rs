@@ -102,7 +102,7 @@ pub(super) fn run_statement(
     }
     let args = Args::new("delete.deletes", statement);
     let env = statement_env(call, statement, catalog.get(namespace))?;
-    let filter = Filter::parse(args.required_document("q")?, &env)?;
+    let filter = Filter::of_query(args.required_document("q")?, &env)?;
     super::shard_key::check_delete(call, catalog.get(namespace), statement, &filter, &env)?;
     let Some(collection) = catalog.get_mut(namespace) else {
         return Ok(0);

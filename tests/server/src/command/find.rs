@@ -50,7 +50,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
     let env = call.env(collection)?;
-    let filter = Filter::parse(filter, &env)?;
+    let filter = Filter::of_query(filter, &env)?;
     filter.check_order(args.document("sort")?, hint, &env)?;
     let projection = args.document("projection")?.filter(|p| !p.is_empty());
     if let Some(sort) = args.document("sort")? {

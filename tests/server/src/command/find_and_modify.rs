@@ -71,7 +71,7 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
     }
     let empty = Document::new();
     let env = call.env(catalog.get(namespace))?;
-    let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
+    let filter = Filter::of_query(args.document("query")?.unwrap_or(&empty), &env)?;
     if upsert {
         check_upsert(args.document("query")?.unwrap_or(&empty), &env)?;
     }

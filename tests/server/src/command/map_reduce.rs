@@ -36,7 +36,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let catalog = call.catalog();
     let collection = catalog.get(&namespace);
     let env = call.env(collection)?;
-    let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
+    let filter = Filter::of_query(args.document("query")?.unwrap_or(&empty), &env)?;
     let mut results = Vec::new();
     if let Some(collection) = collection {
         let ids = select(collection, &filter, Scan::default(), &env)?;

@@ -184,7 +184,7 @@ pub(super) fn run_statement(
         ));
     }
     crate::expression::define_let(constants, &mut env)?;
-    let filter = Filter::parse(args.required_document("q")?, &env)?;
+    let filter = Filter::of_query(args.required_document("q")?, &env)?;
     if args.flag("upsert", false)? {
         check_upsert(args.required_document("q")?, &env)?;
     }

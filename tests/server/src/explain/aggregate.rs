@@ -112,7 +112,7 @@ pub(super) fn on_catalog(call: &Call<'_>, verbosity: Verbosity, catalog: &Catalo
     let query = Query {
         collection,
         filter: &leading.filter,
-        parsed: &Filter::parse(&leading.filter, &env)?,
+        parsed: &Filter::of_query(&leading.filter, &env)?,
         sort: leading.sort.as_ref(),
         projection: leading.projection.as_ref(),
         skip: leading.skip,

@@ -79,7 +79,7 @@ pub(super) fn find(call: &Call<'_>, verbosity: Verbosity) -> Result<Explained> {
     let query = Query {
         collection,
         filter,
-        parsed: &Filter::parse(filter, &env)?,
+        parsed: &Filter::of_query(filter, &env)?,
         sort,
         projection,
         skip,
@@ -114,7 +114,7 @@ pub(super) fn count(call: &Call<'_>, verbosity: Verbosity) -> Result<Explained> 
     let query = Query {
         collection,
         filter,
-        parsed: &Filter::parse(filter, &env)?,
+        parsed: &Filter::of_query(filter, &env)?,
         sort: None,
         projection: None,
         skip: 0,
@@ -204,7 +204,7 @@ pub(super) fn distinct(call: &Call<'_>, verbosity: Verbosity) -> Result<Explaine
     let query = Query {
         collection,
         filter,
-        parsed: &Filter::parse(filter, &env)?,
+        parsed: &Filter::of_query(filter, &env)?,
         sort: None,
         projection: None,
         skip: 0,

@@ -41,7 +41,7 @@ struct Write<'w> {
 
 impl Write<'_> {
     fn explain(&self, verbosity: Verbosity, collection: Option<&Collection>, env: &Env) -> Result<Explained> {
-        let parsed = Filter::parse(self.filter, env)?;
+        let parsed = Filter::of_query(self.filter, env)?;
         if let Some(sort) = self.sort {
             Sort::parse(sort)?;
         }

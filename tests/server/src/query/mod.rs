@@ -13,8 +13,8 @@ pub(crate) mod sort;
 
 pub(crate) use filter::{Filter, check_upsert};
 
-use crate::error::{Error, Result, code};
-use crate::refusal::ServerProfile;
+use crate::error::Result;
+use crate::refusal::{ServerProfile, queries};
 use crate::storage::Collection;
 use crate::text::index::TextIndex;
 use crate::value::collation::Collation;
@@ -65,7 +65,7 @@ impl Env {
     pub(crate) fn required_text_index(&self) -> Result<&TextIndex> {
         self.text_index
             .as_deref()
-            .ok_or_else(|| Error::new(code::INDEX_NOT_FOUND, "text index required for $text query"))
+            .ok_or_else(|| queries::TEXT_INDEX.error(&[]))
     }
 
     /// An environment without variables, of the newest version.

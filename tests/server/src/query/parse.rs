@@ -27,6 +27,15 @@ impl Filter {
         Ok(filter)
     }
 
+    /// As [`parse`](Self::parse), for a collection whose text index is that of `env`.
+    pub(crate) fn of_query(filter: &Document, env: &Env) -> Result<Filter> {
+        let filter = Self::parse(filter, env)?;
+        if filter.text().is_some() {
+            env.required_text_index()?;
+        }
+        Ok(filter)
+    }
+
     /// Parses the operand of an `$elemMatch`, for [`Filter::matches_element`].
     pub(crate) fn parse_element(condition: &Document, env: &Env) -> Result<Filter> {
         let parser = Parser {

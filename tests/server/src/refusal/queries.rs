@@ -19,6 +19,10 @@ rows! {
         "`$text` with a sort by `$natural`",
         "text expression not allowed with $natural sort order",
         "`canonical_query.cpp`: `isValid`";
+    TEXT_INDEX: "text-index-required", 27, Versions::ALL, Deployments::ALL,
+        "`$text` in a collection without a text index, or in one that does not exist",
+        "text index required for $text query",
+        "`text.cpp`: `TextMatchExpression`; `planner_ixselect.cpp`";
     TEXT_HINT: "text-hint", 2, Versions::ALL, Deployments::ALL,
         "`$text` with a hint",
         "text and hint not allowed in same query",

@@ -71,6 +71,7 @@ fn orders() -> Vec<Case> {
         find
     };
     let natural = doc! { "$natural": 1 };
+    let one = || vec![doc! { "insert": "c", "documents": [{ "_id": 1, "t": "word" }] }];
     vec![
         case(
             "natural-sort-hint",
@@ -115,6 +116,13 @@ fn orders() -> Vec<Case> {
             "text-natural-sort",
             indexed(),
             find(&text, doc! { "sort": natural.clone() }),
+        ),
+        case("text-index-required", vec![], find(&text, doc! {})),
+        case("text-index-required", one(), matching(&text)),
+        case(
+            "text-index-required",
+            one(),
+            doc! { "delete": "c", "deletes": [{ "q": text.clone(), "limit": 1 }] },
         ),
         case("text-hint", indexed(), find(&text, doc! { "hint": "t_text" })),
         case(
