@@ -207,7 +207,10 @@ fn batches_of_cursors_stay_below_the_ceilings() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let uri = format!("{}/?heartbeatFrequencyMS=600000", server.uri.trim_end_matches('/'));
+    let uri = format!(
+        "{}/?heartbeatFrequencyMS=600000",
+        server.uri.trim_end_matches('/')
+    );
     let client = runtime.block_on(Client::connect(uri)).expect("a client");
     let things = client.database("shop").collection::<RawDocumentBuf>("things");
     let all: Vec<_> = (0..10 * (WARM_UP + ROUNDS + 1))
