@@ -437,7 +437,7 @@ async fn an_error_of_kill_cursors_does_not_replace_the_outcome() {
         let ErrorKind::ClientBulkWrite(bulk) = error.kind() else {
             panic!("{error:?}");
         };
-        let cause = bulk.error.as_ref().map(|cause| cause.code());
+        let cause = bulk.error.as_ref().map(Error::code);
         assert_eq!(cause, ends_with.map(Some), "{error:?}");
         assert_eq!(bulk.write_errors.len(), usize::from(ends_with.is_none()));
         assert!(!error.is_timeout(), "{error:?}");
