@@ -170,7 +170,7 @@ async fn counts_that_cannot_be_read_do_not_hide_a_write_error() {
         assert_eq!(failures.upserted_ids[&1], Bson::from(7), "{odd}: {error:?}");
         assert_eq!(failures.modified_count, 0);
     }
-    // An empty list of errors is no reason to ignore counts.
+    // The counts are required if the list of errors is empty.
     let reply = doc! { "ok": 1, "writeErrors": [] };
     let (_server, things) = server(reply.clone()).await;
     let inserted = things.insert_many(&[doc! {}]).await;
