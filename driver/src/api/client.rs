@@ -128,6 +128,7 @@ impl Client {
         let mut options = options;
         options.warnings.extend(options.tls.unused());
         options.warnings.extend(options.unencrypted_secret());
+        options.warnings.extend(options.unprintable_app_name());
         // Before errors: an ignored value may be their cause.
         telemetry::connection_string_warnings(&options.warnings);
         options.validate()?;
@@ -219,7 +220,7 @@ impl Client {
 
     /// The warnings about the connection string, one sentence each: unknown options, invalid
     /// values, deprecated values, and `tls…` options that have no effect because connections are
-    /// not encrypted. With the feature `tracing`, each is also logged at level warn when the client
+    /// not encrypted; also that `appName` contains control characters. With the feature `tracing`, each is also logged at level warn when the client
     /// is created.
     ///
     /// ```no_run

@@ -25,7 +25,8 @@ use crate::{
 /// [`Document`](crate::bson::Document) or [`RawDocumentBuf`](crate::bson::RawDocumentBuf) as `T`.
 ///
 /// A field of `T` whose type is [`Bson`](crate::bson::Bson) or [`Document`](crate::bson::Document) needs
-/// `#[serde(with = "marula_driver::bson::exact")]` to be read as it is stored: see [`bson::exact`](crate::bson::exact).
+/// `#[serde(with = "marula_driver::bson::exact")]` (`marula::bson::exact` with the ODM) to be read as
+/// it is stored: see [`bson::exact`](crate::bson::exact).
 ///
 /// The methods return [actions](crate::action), which also describes options, sessions, retries,
 /// and what dropping a future does.

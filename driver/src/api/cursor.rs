@@ -323,24 +323,18 @@ impl<T> Cursor<T> {
     ///
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
-    pub async fn close(self) {
-        let _ = self.close_with_result().await;
-    }
-
-    /// As [`close`](Self::close). Returns the error of killCursors.
-    pub(crate) async fn close_with_result(mut self) -> Result<()> {
+    pub async fn close(mut self) {
         let _ending = self.cancel_fetching().await;
-        match self.state.take() {
-            Some(mut state) => state.free().await,
-            None => Ok(()),
+        if let Some(mut state) = self.state.take() {
+            let _ = state.free().await;
         }
     }
 
-    /// As [`close`](Self::close), with this time limit (`timeoutMS`) for `killCursors`. Zero means no
-    /// limit.
+    /// Closes the cursor like [`close`](Self::close), with this time limit (`timeoutMS`) for
+    /// `killCursors`. Zero means no limit.
     ///
     /// # Cancel safety
-    /// As [`close`](Self::close).
+    /// If the future is dropped, the cursor is closed in the background.
     pub async fn close_within(mut self, timeout: Duration) {
         let _ending = self.cancel_fetching().await;
         if let Some(state) = &mut self.state {

@@ -2,10 +2,11 @@
 
 use std::any::Any;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::{DecodeError, EncodeError};
+use super::exact::{self, Exact};
 use super::raw_reader::RawElements;
 use super::{Bson, Document, RawDocument, RawDocumentBuf};
 use super::{append, append_bson, append_document, append_element, de, decode_document, tree};
@@ -80,9 +81,9 @@ fn malformed_raw(error: &DecodeError) -> EncodeError {
 
 /// Decodes one document into a type that borrows nothing.
 ///
-/// As [`from_slice`](super::from_slice), but with a direct implementation for [`Document`], [`Bson`]
-/// and [`RawDocumentBuf`]. It is faster, and exact: crate bson deserializes a document with a key such
-/// as `$oid` or `$date` as Extended JSON. Fields of these types are exact with
+/// Decodes like [`from_slice`](super::from_slice), with a direct implementation for [`Document`],
+/// [`Bson`] and [`RawDocumentBuf`]. It is faster, and exact: crate bson deserializes a document with a
+/// key such as `$oid` or `$date` as Extended JSON. Fields of these types are exact with
 /// [`exact`](super::exact) only.
 ///
 /// # Errors
@@ -136,33 +137,52 @@ fn document_with(value: &Bson) -> Result<Vec<u8>, DecodeError> {
     close(bytes).map_err(|error| unencodable(&error))
 }
 
-/// As [`from_bson`], but with a direct implementation for [`Bson`], [`Document`] and
-/// [`RawDocumentBuf`], which is exact: see [`from_slice_owned`].
+/// Converts like [`from_bson`]. [`Bson`], [`Document`], [`RawDocumentBuf`], and options and lists of
+/// [`Bson`] and [`Document`] are exact: see [`from_slice_owned`]. Other types that contain them, such
+/// as maps, are exact with [`exact`](super::exact) only.
 ///
 /// # Errors
 /// If the value does not have the form of `T`, or cannot be represented as BSON.
 pub fn from_bson_owned<T: DeserializeOwned + 'static>(value: &Bson) -> Result<T, DecodeError> {
     let document = document_with(value)?;
     let value = first_element(&document)?.value;
+    if let Some(exact) = exactly(value, &document)? {
+        return Ok(exact);
+    }
     match value.document() {
         Ok(inner) => from_slice_owned(inner.as_bytes()),
-        Err(_) => from_raw_value(value, &document),
+        Err(_) => de::from_raw_value(value, &document),
     }
 }
 
-/// Decodes one value of a document into a type that borrows nothing. A [`Bson`] is exact.
-fn from_raw_value<T: DeserializeOwned + 'static>(
-    value: super::RawValue<'_>,
-    input: &[u8],
-) -> Result<T, DecodeError> {
+/// Decodes one value of a document as it is stored, if `T` is one of these types.
+fn exactly<T: 'static>(value: super::RawValue<'_>, input: &[u8]) -> Result<Option<T>, DecodeError> {
+    /// A value that is read as it is stored.
+    struct Stored<T>(T);
+
+    impl<'de, T: Exact> Deserialize<'de> for Stored<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            exact::deserialize(deserializer).map(Stored)
+        }
+    }
+
     let mut slot: Option<T> = None;
-    if let Some(tree) = (&mut slot as &mut dyn Any).downcast_mut::<Option<Bson>>() {
+    let any: &mut dyn Any = &mut slot;
+    if let Some(tree) = any.downcast_mut::<Option<Bson>>() {
         *tree = Some(tree::value(value, input)?);
+        return Ok(slot);
     }
-    match slot {
-        Some(value) => Ok(value),
-        None => de::from_raw_value(value, input),
+    macro_rules! read {
+        ($($type:ty),*) => {
+            $(if let Some(read) = any.downcast_mut::<Option<$type>>() {
+                let Stored(value) = de::from_raw_value(value, input)?;
+                *read = Some(value);
+                return Ok(slot);
+            })*
+        };
     }
+    read!(Option<Bson>, Option<Document>, Vec<Bson>, Vec<Document>);
+    Ok(slot)
 }
 
 #[cold]

@@ -2,10 +2,11 @@
 //!
 //! Specification: <https://github.com/mongodb/specifications/blob/master/source/dbref/dbref.md>.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::DecodeError;
-use super::{Bson, Document};
+use super::{Bson, Document, exact};
 
 /// A reference to a document: an embedded document
 /// `{"$ref": collection, "$id": _id, "$db": database}`. The database and further fields are
@@ -23,8 +24,10 @@ use super::{Bson, Document};
 /// assert_eq!(Bson::from(reference), Bson::Document(document));
 /// # Ok::<(), marula_driver::bson::DecodeError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Document", into = "Document")]
+///
+/// The `_id` and the further fields are read as they are stored; see [`exact`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "Document")]
 #[non_exhaustive]
 pub struct DbRef {
     /// Collection of the referenced document.
@@ -53,6 +56,13 @@ impl DbRef {
     pub fn with_database(mut self, database: impl Into<String>) -> Self {
         self.database = Some(database.into());
         self
+    }
+}
+
+impl<'de> Deserialize<'de> for DbRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document: Document = exact::deserialize(deserializer)?;
+        Self::try_from(document).map_err(D::Error::custom)
     }
 }
 

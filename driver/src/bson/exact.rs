@@ -1,5 +1,5 @@
 //! Fields of the types [`Bson`] and [`Document`] that are read as they are stored: for
-//! `#[serde(with = "marula_driver::bson::exact")]`.
+//! `#[serde(with = "marula_driver::bson::exact")]` (`marula::bson::exact` with the ODM).
 //!
 //! Crate bson deserializes a document with a key such as `$oid`, `$date` or `$uuid` as [Extended
 //! JSON], because serde does not state which format it reads from. MongoDB stores documents with
@@ -43,7 +43,11 @@
 //!
 //! The module has no effect in the types that serde reads from a buffer (fields of a type that is
 //! `flatten`ed, `untagged` or has a `tag`), and for other formats: there the values are read as without
-//! it.
+//! it. A document with such fields can be read as a [`RawDocumentBuf`](super::RawDocumentBuf), and a
+//! named field of that type, or of [`RawBson`](super::RawBson), can replace a flattened one.
+//!
+//! The trait [`Exact`] lists the containers. For another one, such as `VecDeque` or an array of a fixed
+//! length, implement it for a type of your own by that of `Vec`, or read a `Vec`.
 //!
 //! [Extended JSON]: https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md
 

@@ -168,8 +168,8 @@ impl fmt::Display for EncryptionError {
             ),
             Self::KmsHostNotAllowed { provider, endpoint } => write!(
                 f,
-                "a key in the key vault names {endpoint:?} as the service of the provider {provider:?}, which is none of its \
-                 hosts; if it is right, add the host with kms_allowed_hosts"
+                "a key in the key vault names {endpoint:?} as the service of the provider {provider:?}, which is not in \
+                 the list of its hosts; if it is right, add the host with kms_allowed_hosts"
             ),
             Self::Credentials { provider, message } => {
                 write!(f, "no credentials for the provider {provider:?}: {message}")

@@ -258,12 +258,27 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
     /// Reads the counts and the ids of upserted documents.
     fn read_outcome(&mut self, reply: &Reply<'_>) -> Result<()> {
         self.outcome = WriteOutcome {
-            n: reply.n_of_writes()?,
-            n_modified: reply.n_modified()?,
-            upserted: self.read_upserted(reply)?,
+            n: reply.n()?,
+            n_modified: match S::KIND {
+                WriteKind::Update => reply.n_modified()?,
+                WriteKind::Insert | WriteKind::Delete => 0,
+            },
+            upserted: self.upserted(reply).collect::<Result<_>>()?,
             error: None,
         };
         Ok(())
+    }
+
+    /// Reads the counts and the ids of upserted documents beside errors of writes. What cannot be read
+    /// is left out, so that the errors are reported.
+    #[cold]
+    fn read_outcome_of_failed(&mut self, reply: &Reply<'_>) {
+        self.outcome = WriteOutcome {
+            n: reply.n().unwrap_or_default(),
+            n_modified: reply.n_modified().unwrap_or_default(),
+            upserted: self.upserted(reply).filter_map(Result::ok).collect(),
+            error: None,
+        };
     }
 
     /// The errors of the statements and of the write concern.
@@ -280,23 +295,25 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
         Ok(failures)
     }
 
-    fn read_upserted(&self, reply: &Reply<'_>) -> Result<Box<[(usize, Bson)]>> {
-        let Some(array) = reply.upserted() else {
-            return Ok(Box::default());
+    /// The positions and ids of upserted documents.
+    fn upserted<'r>(&'r self, reply: &Reply<'r>) -> impl Iterator<Item = Result<(usize, Bson)>> + 'r {
+        let (elements, malformed) = match reply.upserted().map(RawElements::new) {
+            Some(Ok(elements)) => (Some(elements), None),
+            Some(Err(error)) => (None, Some(Err(error.into()))),
+            None => (None, None),
         };
-        RawElements::new(array)?
-            .map(|element| {
-                let bytes = document_bytes(element?.value)
-                    .ok_or_else(|| Error::invalid_reply("an element of \"upserted\" is not a document"))?;
-                let index = find_element(bytes, "index")?.and_then(|element| statement_index(element.value));
-                let (Some(index), Some(id)) = (index, find_element(bytes, "_id")?) else {
-                    return Err(Error::invalid_reply(
-                        "an element of \"upserted\" has no valid fields \"index\" and \"_id\"",
-                    ));
-                };
-                Ok((self.position(index)?, id.value.to_bson()?))
-            })
-            .collect()
+        let read = elements.into_iter().flatten().map(|element| {
+            let bytes = document_bytes(element?.value)
+                .ok_or_else(|| Error::invalid_reply("an element of \"upserted\" is not a document"))?;
+            let index = find_element(bytes, "index")?.and_then(|element| statement_index(element.value));
+            let (Some(index), Some(id)) = (index, find_element(bytes, "_id")?) else {
+                return Err(Error::invalid_reply(
+                    "an element of \"upserted\" has no valid fields \"index\" and \"_id\"",
+                ));
+            };
+            Ok((self.position(index)?, id.value.to_bson()?))
+        });
+        malformed.into_iter().chain(read)
     }
 }
 
@@ -381,15 +398,14 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {
-        self.read_outcome(reply).map_err(|error| reply.annotate(error))?;
-        if !reply.has_write_failures() {
-            return Ok(());
+        if reply.has_write_failures() {
+            let failures = self.read_failures(reply).map_err(|error| reply.annotate(error))?;
+            if !failures.write_errors.is_empty() || failures.write_concern_error.is_some() {
+                self.read_outcome_of_failed(reply);
+                return Err(reply.annotate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))));
+            }
         }
-        let failures = self.read_failures(reply).map_err(|error| reply.annotate(error))?;
-        if failures.write_errors.is_empty() && failures.write_concern_error.is_none() {
-            return Ok(());
-        }
-        Err(reply.annotate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
+        self.read_outcome(reply).map_err(|error| reply.annotate(error))
     }
 
     /// Errors of statements are an error while the executor decides about a retry. Afterwards they

@@ -3,7 +3,7 @@
 use crate::{
     Error, ErrorKind, Result,
     error::WriteFailure,
-    proto::command::{Reply, write_concern_error, write_errors},
+    proto::command::{Reply, single_write_error, write_concern_error},
 };
 
 /// Returns the error in the reply to a `findAndModify` with `ok: 1`, if there is one.
@@ -12,7 +12,7 @@ pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
         return Ok(());
     }
     let failure = WriteFailure {
-        write_error: write_errors(reply)?.into_iter().next(),
+        write_error: single_write_error(reply).map_err(|error| reply.annotate(error))?,
         write_concern_error: write_concern_error(reply),
     };
     if failure == WriteFailure::default() {

@@ -393,6 +393,19 @@ impl ClientOptions {
         Ok(())
     }
 
+    /// A warning if `appName`, which servers write to their logs, contains control characters.
+    pub(crate) fn unprintable_app_name(&self) -> Option<String> {
+        let has_control = self
+            .app_name
+            .as_ref()
+            .is_some_and(|name| name.contains(char::is_control));
+        has_control.then(|| {
+            "appName contains a control character, such as a line break, which can be misread in the logs of the \
+             server"
+                .to_owned()
+        })
+    }
+
     /// A warning if the credential sends a secret that anyone between the client and a server can read.
     pub(crate) fn unencrypted_secret(&self) -> Option<String> {
         let mechanism = self.credential.as_ref()?.mechanism.as_ref()?;

@@ -93,7 +93,7 @@ impl CheckingOut {
         is_usable.then_some(Self::Done(connection))
     }
 
-    /// As [`Pool::check_out`].
+    /// Waits for the connection as [`Pool::check_out`] does.
     pub async fn wait(self, deadline: Option<Deadline>) -> Result<PooledConnection> {
         match self {
             Self::Done(connection) => Ok(connection),

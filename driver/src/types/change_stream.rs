@@ -41,6 +41,11 @@ pub enum FullDocumentBeforeChange {
 }
 
 impl FullDocument {
+    /// Whether the events contain post-images (MongoDB 6.0+).
+    pub(crate) fn is_post_image(&self) -> bool {
+        matches!(self, Self::WhenAvailable | Self::Required)
+    }
+
     /// The value in the command.
     pub(crate) fn as_str(&self) -> &str {
         match self {

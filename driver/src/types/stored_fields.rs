@@ -27,9 +27,18 @@ impl StoredFields {
         }
         converted
     }
+
+    /// The fields that could not be converted, then those that have not been taken, as they are
+    /// stored, without the `ignored` ones.
+    pub(crate) fn others(mut self, ignored: &[&str]) -> Document {
+        let rest = self.document.into_iter();
+        self.unusable
+            .extend(rest.filter(|(name, _)| !ignored.contains(&name.as_str())));
+        self.unusable
+    }
 }
 
-/// A Boolean, or a number, of which each but zero is true.
+/// Reads a Boolean, or a number: zero is false, and other numbers are true.
 pub(crate) fn boolean(value: &Bson) -> Option<bool> {
     match value {
         Bson::Boolean(value) => Some(*value),
@@ -37,35 +46,36 @@ pub(crate) fn boolean(value: &Bson) -> Option<bool> {
     }
 }
 
-/// A number without a fraction in the range of an Int32.
+/// Reads a number of any type without a fraction, in the range of an Int32.
 pub(crate) fn int32(value: &Bson) -> Option<i32> {
     match value {
         Bson::Int32(number) => Some(*number),
         Bson::Int64(number) => i32::try_from(*number).ok(),
-        Bson::Double(number) => {
-            let whole = *number as i32;
-            (f64::from(whole) == *number).then_some(whole)
+        _ => {
+            let number = float(value)?;
+            let whole = number as i32;
+            (f64::from(whole) == number).then_some(whole)
         }
-        _ => None,
     }
 }
 
-/// A number.
+/// Reads a number of any type.
 pub(crate) fn float(value: &Bson) -> Option<f64> {
     match value {
         Bson::Int32(number) => Some(f64::from(*number)),
         Bson::Int64(number) => Some(*number as f64),
         Bson::Double(number) => Some(*number),
+        Bson::Decimal128(number) => number.to_string().parse().ok(),
         _ => None,
     }
 }
 
-/// A string.
+/// Reads a string.
 pub(crate) fn text(value: &Bson) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A document.
+/// Reads a document.
 pub(crate) fn document(value: &Bson) -> Option<Document> {
     value.as_document().cloned()
 }
@@ -73,7 +83,11 @@ pub(crate) fn document(value: &Bson) -> Option<Document> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::doc;
+    use crate::bson::{Decimal128, doc};
+
+    fn decimal(text: &str) -> Bson {
+        Bson::Decimal128(text.parse::<Decimal128>().unwrap())
+    }
 
     #[test]
     fn numbers_are_true_unless_zero() {
@@ -83,6 +97,9 @@ mod tests {
             (Bson::Int64(2), Some(true)),
             (Bson::Double(1.0), Some(true)),
             (Bson::Double(-0.0), Some(false)),
+            (decimal("1"), Some(true)),
+            (decimal("0E+3"), Some(false)),
+            (decimal("NaN"), Some(true)),
             (Bson::String("true".into()), None),
             (Bson::Null, None),
         ] {
@@ -99,6 +116,12 @@ mod tests {
             (Bson::Double(f64::NAN), None),
             (Bson::Double(1e12), None),
             (Bson::Int64(i64::MAX), None),
+            (decimal("2E+2"), Some(200)),
+            (decimal("-3.0"), Some(-3)),
+            (decimal("0.5"), None),
+            (decimal("NaN"), None),
+            (decimal("-Infinity"), None),
+            (decimal("1E+400"), None),
         ] {
             assert_eq!(int32(&value), expected, "{value}");
         }

@@ -88,10 +88,10 @@ macro_rules! forward_options {
             self
         }
     };
-    (@setter options $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs ($($version:literal),*)])?) => {
+    (@setter options $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs $needs:tt])?) => {
         $(#[$doc])*
         pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
-            self.options = self.options.$name(value)$(.requires(forward_options! { @requirement $name $($version),* }))?;
+            self.options = self.options.$name(value).__require_versions();
             self
         }
     };
@@ -102,12 +102,10 @@ macro_rules! forward_options {
             self
         }
     };
-    (@setter action $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs ($($version:literal),*)])?) => {
+    (@setter action $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs $needs:tt])?) => {
         $(#[$doc])*
         pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
-            self.action = self.action.map(|action| {
-                action.$name(value)$(.requires(forward_options! { @requirement $name $($version),* }))?
-            });
+            self.action = self.action.map(|action| action.$name(value).__require_versions());
             self
         }
     };
@@ -127,19 +125,12 @@ macro_rules! forward_options {
             self
         }
     };
-    (@setter on $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs ($($version:literal),*)])?) => {
+    (@setter on $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs $needs:tt])?) => {
         $(#[$doc])*
         pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
-            self.on.options = self.on.options.$name(value)$(.requires(forward_options! { @requirement $name $($version),* }))?;
+            self.on.options = self.on.options.$name(value).__require_versions();
             self
         }
-    };
-    (@requirement $name:ident $major:literal, $minor:literal) => {
-        $crate::driver::options::ServerRequirement::new(
-            $major,
-            $minor,
-            concat!("the option `", stringify!($name), "`"),
-        )
     };
 }
 pub(crate) use forward_options;

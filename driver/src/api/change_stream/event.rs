@@ -9,6 +9,10 @@ use crate::{
 
 /// An event of a [`ChangeStream`](crate::ChangeStream). `T` is the type of the documents.
 ///
+/// An event is deserialized if `T` borrows nothing (`'static`), because a `T` that is a
+/// [`Document`] or a [`Bson`](crate::bson::Bson) is read as it is stored. For borrowed fields, read a
+/// type of your own by [`with_type`](crate::ChangeStream::with_type).
+///
 /// Fields that a newer server adds are ignored. A pipeline that changes the form of the events, e.g.
 /// with `$project`, needs another type: [`with_type`](crate::ChangeStream::with_type).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

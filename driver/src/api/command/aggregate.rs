@@ -172,6 +172,7 @@ impl<'a, T> Aggregate<'a, T> {
                 collection, whole_database, pipeline, deferred, mut options, lists_search_indexes, session, ..
             } = self;
             let (max_time, timeout) = (options.max_time, options.timeout);
+            let requires = options.requires.take();
             let errors = [deferred, std::mem::take(&mut options.deferred)];
             let writes = writes(&pipeline);
             let (concern, preference) = (options.read_concern.take(), options.read_preference.take());
@@ -203,6 +204,7 @@ impl<'a, T> Aggregate<'a, T> {
             .of_database(whole_database)
             .with_error(invalid)
             .with_cursor(cursor)
+            .requiring(requires)
             .with_limits(max_time, timeout)
         }
     }

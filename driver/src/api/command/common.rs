@@ -7,6 +7,20 @@
 #[macro_export]
 macro_rules! __read_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
+        $crate::__commented_read_options! { $then { $($arguments)* }
+            [needs (
+                4, 4, if $crate::api::command::wire::is_not_a_string, "a `comment` that is not a string"
+            )]
+            $($more)*
+        }
+    };
+}
+
+/// The options of all reads, with the version that the option `comment` needs.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __commented_read_options {
+    ($then:path { $($arguments:tt)* } [$($comment:tt)*] $($more:tt)*) => {
         $then! { { $($arguments)* }
             $($more)*
             /// `maxTimeMS`: the time limit for the operation on the server, sent in whole
@@ -18,7 +32,7 @@ macro_rules! __read_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`. Any
             /// BSON type (MongoDB 4.4+; MongoDB 4.2 accepts only a string, and only for queries and
             /// aggregations). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [$($comment)*];
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.
             #[doc(hidden)]

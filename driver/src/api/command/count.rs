@@ -20,6 +20,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
+    types::server_requirement::ServerRequirement,
 };
 
 /// The options of `estimated_document_count`. See `api/command/declare.rs`.
@@ -27,7 +28,7 @@ use crate::{
 #[macro_export]
 macro_rules! __estimated_document_count_options {
     ($then:path { $($arguments:tt)* }) => {
-        $crate::__read_options! { $then { $($arguments)* } }
+        $crate::__commented_read_options! { $then { $($arguments)* } [needs (4, 4)] }
     };
 }
 
@@ -75,12 +76,14 @@ impl<'a> EstimatedDocumentCount<'a> {
         pub fn explain(self) -> Explain<'a> {
             let Self { collection, mut options, session } = self;
             let (max_time, timeout) = (options.max_time, options.timeout);
+            let requires = options.requires.take();
             let errors = [std::mem::take(&mut options.deferred), Deferred::default()];
             let explained = Explained::Read(options.read_concern.take(), options.read_preference.take());
             Explain::new(Cow::Borrowed(collection), session, errors, explained, move |collection, command, server| {
                 let scope = collection.read_scope(None, None);
                 Count { scope, options: &options }.build(command, server)
             })
+            .requiring(requires)
             .with_limits(max_time, timeout)
         }
     }
@@ -123,6 +126,10 @@ impl Operation for Count<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

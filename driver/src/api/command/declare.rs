@@ -20,7 +20,8 @@
 //! }
 //! ```
 //!
-//! An entry is `[marks] name: kind type = "wireName" since predicate [needs (major, minor)];`.
+//! An entry is `[marks] name: kind type = "wireName" since predicate [needs (major, minor)];`, or
+//! `[needs (major, minor, if predicate, "feature")]` where only some values need the version.
 //!
 //! | kind | field | setter takes |
 //! |---|---|---|
@@ -258,6 +259,13 @@ macro_rules! option_setters {
             self
         }
 
+        /// Adds the versions that the options need, which the driver leaves to the server.
+        #[doc(hidden)]
+        pub fn __require_versions(mut self) -> Self {
+            self.options = self.options.__require_versions();
+            self
+        }
+
         $crate::api::command::declare::option_setters! { @filter [$($without)?]
             $([$($($mark)+)?] { $(#[$doc])* $name: $kind $($type)? })*
         }
@@ -275,6 +283,13 @@ pub(crate) use option_setters;
 
 /// The options, with the version that one of them needs if it is set.
 macro_rules! require_version {
+    ($options:ident $name:ident ($major:literal, $minor:literal, if $applies:path, $feature:literal)) => {
+        if $options.$name.as_ref().is_some_and(|value| $applies(value)) {
+            $options.requires($crate::options::ServerRequirement::new($major, $minor, $feature))
+        } else {
+            $options
+        }
+    };
     ($options:ident $name:ident ($major:literal, $minor:literal)) => {
         if $options.$name.is_some() {
             let feature = concat!("the option `", stringify!($name), "`");

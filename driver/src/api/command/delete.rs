@@ -122,12 +122,14 @@ impl<'a> Delete<'a> {
         pub fn explain(self) -> Explain<'a> {
             let Self { collection, filter, multi, deferred, mut options, session } = self;
             let timeout = options.timeout;
+            let requires = options.requires.take();
             let errors = [deferred, std::mem::take(&mut options.deferred)];
             let collection = Cow::Borrowed(collection);
             Explain::new(collection, session, errors, Explained::Write, move |collection, command, server| {
                 let mut statement = DeleteStatement { filter: &filter, multi, options: &options };
                 build_single(&mut statement, collection, command, server)
             })
+            .requiring(requires)
             .with_limits(None, timeout)
         }
     }

@@ -29,7 +29,7 @@ use crate::{
 #[macro_export]
 macro_rules! __distinct_options {
     ($then:path { $($arguments:tt)* }) => {
-        $crate::__read_options! { $then { $($arguments)* }
+        $crate::__commented_read_options! { $then { $($arguments)* } [needs (4, 4)]
             /// The collation of string comparisons. Default: the default collation of the
             /// collection.
             collation: boxed $crate::options::Collation = "collation";
@@ -91,6 +91,7 @@ impl<'a> Distinct<'a> {
         pub fn explain(self) -> Explain<'a> {
             let Self { collection, field, filter, deferred, mut options, session } = self;
             let (max_time, timeout) = (options.max_time, options.timeout);
+            let requires = options.requires.take();
             let errors = [deferred, std::mem::take(&mut options.deferred)];
             let explained = Explained::Read(options.read_concern.take(), options.read_preference.take());
             Explain::new(Cow::Borrowed(collection), session, errors, explained, move |collection, command, server| {
@@ -102,6 +103,7 @@ impl<'a> Distinct<'a> {
                 };
                 operation.build(command, server)
             })
+            .requiring(requires)
             .with_limits(max_time, timeout)
         }
     }

@@ -24,7 +24,7 @@ use crate::{
     },
     types::{
         concern::ReadConcern, cursor_type::CursorType, read_preference::ReadPreference,
-        timeout_mode::TimeoutMode,
+        server_requirement::ServerRequirement, timeout_mode::TimeoutMode,
     },
 };
 
@@ -111,7 +111,7 @@ pub(super) struct ExplainedCursor {
 /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) if the client was shut down or its runtime has ended.
 ///
 /// # Cancel safety
-/// As other actions: if the future is dropped, the late reply is discarded.
+/// If the future is dropped, the late reply is discarded.
 ///
 /// ```no_run
 /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -139,6 +139,8 @@ pub struct Explain<'a> {
     max_time: Option<Duration>,
     timeout: Option<Duration>,
     cursor: ExplainedCursor,
+    /// The server version that the options of the explained action need.
+    requires: Option<Box<ServerRequirement>>,
     options: ExplainOptions,
     session: InSession<'a>,
 }
@@ -163,6 +165,7 @@ impl<'a> Explain<'a> {
             max_time: None,
             timeout: None,
             cursor: ExplainedCursor::default(),
+            requires: None,
             options: ExplainOptions::default(),
             session,
         }
@@ -184,6 +187,12 @@ impl<'a> Explain<'a> {
     pub(super) fn with_limits(mut self, max_time: Option<Duration>, timeout: Option<Duration>) -> Self {
         self.max_time = max_time;
         self.timeout = timeout;
+        self
+    }
+
+    /// The server version that the explained action needs.
+    pub(super) fn requiring(mut self, requires: Option<Box<ServerRequirement>>) -> Self {
+        self.requires = requires;
         self
     }
 
@@ -233,6 +242,7 @@ impl<'a> Explain<'a> {
             whole_database: self.whole_database,
             explained: &self.explained,
             build: &self.build,
+            requires: self.requires.as_deref(),
             options: &self.options,
             scope: self.collection.read_scope(concern, preference),
         };
@@ -285,6 +295,7 @@ struct ExplainOperation<'a> {
     whole_database: bool,
     explained: &'a Explained,
     build: &'a Build<'a>,
+    requires: Option<&'a ServerRequirement>,
     options: &'a ExplainOptions,
     scope: ReadScope<'a>,
 }
@@ -310,6 +321,10 @@ impl Operation for ExplainOperation<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.requires
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

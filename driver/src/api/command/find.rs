@@ -319,6 +319,7 @@ fn explain<'a>(
     mut options: FindOptions,
 ) -> Explain<'a> {
     let (max_time, timeout) = (options.max_time, options.timeout);
+    let requires = options.requires.take();
     let errors = [deferred, std::mem::take(&mut options.deferred)];
     let explained = Explained::Read(options.read_concern.take(), options.read_preference.take());
     Explain::new(
@@ -330,6 +331,7 @@ fn explain<'a>(
             FindOperation::new(collection, &filter, &options).build(command, server)
         },
     )
+    .requiring(requires)
     .with_limits(max_time, timeout)
 }
 

@@ -281,6 +281,7 @@ macro_rules! find_and_modify_action {
                     let Self { collection, filter, change, mut options, session } = self;
                     let Change(modification, deferred) = change;
                     let (max_time, timeout) = (options.max_time, options.timeout);
+                    let requires = options.requires.take();
                     let errors = [deferred, std::mem::take(&mut options.deferred)];
                     let mut invalid = Deferred::default();
                     if let Some(modification) = &modification {
@@ -300,6 +301,7 @@ macro_rules! find_and_modify_action {
                         operation.build(command, server)
                     })
                     .with_error(invalid)
+                    .requiring(requires)
                     .with_limits(max_time, timeout)
                 }
             }

@@ -44,7 +44,9 @@ macro_rules! __change_stream_options {
         $then! { { $($arguments)* }
             /// Whether update events contain the document after the change. Default: not sent, the
             /// events contain the changed fields only.
-            full_document: into $crate::options::FullDocument;
+            full_document: into $crate::options::FullDocument [needs (
+                6, 0, if $crate::options::FullDocument::is_post_image, "the value of `full_document`"
+            )];
             /// Whether update, replace and delete events contain the document before the change
             /// (MongoDB 6.0+; the collection must store pre-images). Default: not sent, they do
             /// not.
@@ -75,7 +77,9 @@ macro_rules! __change_stream_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`. Any
             /// BSON type (MongoDB 4.4+, where it is sent with getMore too; MongoDB 4.2 accepts only
             /// a string). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [needs (
+                4, 4, if $crate::api::command::wire::is_not_a_string, "a `comment` that is not a string"
+            )];
             /// `timeoutMS`: the time limit for opening the stream, and for each call that waits for an
             /// event, including its resumes. It must be longer than `max_await_time`. A call that
             /// times out leaves the stream open, and the next call resumes it. If no event has been

@@ -31,6 +31,11 @@ pub(crate) trait WriteOptions {
     fn requirement(&self) -> Option<&ServerRequirement>;
 }
 
+/// Whether MongoDB 4.2 rejects the value as a comment.
+pub(crate) fn is_not_a_string(comment: &Bson) -> bool {
+    !matches!(comment, Bson::String(_))
+}
+
 /// A value that an option writes as one field of a command or a statement.
 pub(crate) trait WriteOption {
     /// Writes the field.

@@ -40,7 +40,7 @@ pub(super) struct KillOnDrop {
 }
 
 impl KillOnDrop {
-    /// As [`free`](Self::free). The server closes idle cursors after 10 minutes, so an error is ignored.
+    /// Closes the cursor by [`free`](Self::free). The server closes idle cursors after 10 minutes, so an error is ignored.
     pub(super) async fn free_in_background(self) {
         let _ = self.free().await;
     }

@@ -39,7 +39,7 @@ impl<'de, 'c> Access<'de, 'c> {
         document: &'de [u8],
         expected: &'static [&'static str],
     ) -> Result<Self> {
-        let mode = mode.inner()?;
+        let mode = mode.inner(context)?;
         let elements = match RawElements::new(document) {
             Ok(elements) => elements,
             Err(error) => return Err(error.rebase(context.offset_of(document))),

@@ -32,8 +32,10 @@ pub(super) fn visit<'de, V: Visitor<'de>>(value: ParsedValue<'de, '_>, visitor: 
         Parsed::Code(code) => one("$code", Part::Text(value, code)),
         Parsed::Symbol(symbol) => one("$symbol", Part::Text(value, symbol)),
         Parsed::CodeWithScope { code, scope } => {
+            // A reader of any type nests two maps for a scope: one of the keys, one of the document.
             let scope = ParsedValue {
                 parsed: Parsed::Document(scope),
+                mode: value.mode.of_any().inner(value.context)?,
                 ..value
             };
             Parts([

@@ -170,6 +170,23 @@ impl<'de> Context<'de> {
         }
     }
 
+    #[cold]
+    fn too_deep(&self, mode: Mode) -> DecodeError {
+        DecodeError::new(if !mode.passed_on {
+            format!("documents nest deeper than {MAX_DEPTH} levels")
+        } else if self.passed_on.get().to_bson {
+            format!(
+                "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of values that crate bson \
+                 reads; bson::exact reads {MAX_DEPTH}"
+            )
+        } else {
+            format!(
+                "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of values that serde reads \
+                 into a buffer"
+            )
+        })
+    }
+
     /// Adds the element to an error, unless an inner element is in it already, and removes an error
     /// of crate bson that may contain a value.
     #[cold]
@@ -221,22 +238,10 @@ impl Mode {
 
     /// The mode one level further in.
     #[inline]
-    fn inner(self) -> Result<Self, DecodeError> {
+    fn inner(self, context: &Context<'_>) -> Result<Self, DecodeError> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(Self { depth, ..self }),
-            None => Err(too_deep(self.passed_on)),
+            None => Err(context.too_deep(self)),
         }
     }
-}
-
-#[cold]
-fn too_deep(passed_on: bool) -> DecodeError {
-    DecodeError::new(if passed_on {
-        format!(
-            "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of values for crate bson and \
-             buffers of serde; bson::exact reads {MAX_DEPTH}"
-        )
-    } else {
-        format!("documents nest deeper than {MAX_DEPTH} levels")
-    })
 }

@@ -131,7 +131,12 @@ impl<'a, 'o> ShapeSerializer<'a, 'o> {
         if key == "$scope" {
             self.state.seen += 1;
             self.encoder.type_index = NO_ELEMENT;
-            return value.serialize(ValueSerializer::new(self.encoder));
+            // A scope takes two levels, as for its readers. After an error the caller restores the
+            // depth.
+            self.encoder.enter()?;
+            value.serialize(ValueSerializer::new(self.encoder))?;
+            self.encoder.depth -= 1;
+            return Ok(());
         }
         value.serialize(Part {
             encoder: self.encoder,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::capacity;
 use super::element::{Counter, append_literal_key};
 use super::error::{EncodeError, kind_name};
-use super::limits::{MAX_DEPTH, length};
+use super::limits::{MAX_DEPTH_OF_ANY, length};
 use super::spec::ElementType;
 
 pub(super) use raw_ids::{RAW_ID_LEN, address_of};
@@ -163,11 +163,18 @@ impl Encoder<'_> {
     #[inline]
     fn begin(&mut self, kind: ElementType) -> Result<usize, EncodeError> {
         self.kind(kind)?;
-        if self.depth >= MAX_DEPTH {
+        self.enter()?;
+        Ok(self.open())
+    }
+
+    /// Enters one level. What is written can be read again by a reader of any type.
+    #[inline]
+    fn enter(&mut self) -> Result<(), EncodeError> {
+        if self.depth >= MAX_DEPTH_OF_ANY {
             return Err(too_deep());
         }
         self.depth += 1;
-        Ok(self.open())
+        Ok(())
     }
 
     /// Reserves four bytes for a length.
@@ -245,7 +252,10 @@ impl Encoder<'_> {
 
 #[cold]
 fn too_deep() -> EncodeError {
-    EncodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
+    EncodeError::new(format!(
+        "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of MongoDB; only raw documents are \
+         written without this limit"
+    ))
 }
 
 #[cold]

@@ -88,20 +88,15 @@ impl Row {
         let mut row = Self::default();
         let mut error = WriteError::default();
         let (mut ok, mut index) = (false, None);
+        let (mut n, mut n_modified, mut upserted) = (None, None, None);
         let mut elements = RawElements::new(document)?;
         while let Some(RawElement { key, value }) = elements.next_element()? {
             match key {
                 "ok" => ok = value.is_truthy(),
                 "idx" => index = statement_index(value),
-                "n" => row.n = count(value, key)?,
-                "nModified" => row.n_modified = count(value, key)?,
-                "upserted" => {
-                    if let Some(upserted) = document_bytes(value)
-                        && let Some(id) = find_element(upserted, "_id")?
-                    {
-                        row.upserted_id = Some(id.value.to_bson()?);
-                    }
-                }
+                "n" => n = Some(value),
+                "nModified" => n_modified = Some(value),
+                "upserted" => upserted = document_bytes(value),
                 _ => read_write_error_field(&mut error, key, value),
             }
         }
@@ -111,6 +106,16 @@ impl Row {
         if !ok {
             error.index = row.index;
             row.error = Some(error);
+            return Ok(row);
+        }
+        row.n = n.map_or_else(|| Err(invalid_count("n")), |value| count(value, "n"))?;
+        row.n_modified = n_modified.map_or(Ok(0), |value| count(value, "nModified"))?;
+        if let Some(id) = upserted
+            .map(|upserted| find_element(upserted, "_id"))
+            .transpose()?
+            .flatten()
+        {
+            row.upserted_id = Some(id.value.to_bson()?);
         }
         Ok(row)
     }

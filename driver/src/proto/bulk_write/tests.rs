@@ -266,8 +266,9 @@ fn an_error_is_embedded_if_results_are_known() {
 fn malformed_results_are_errors() {
     for row in [
         doc! { "ok": 1.0, "n": 1 },
-        doc! { "ok": 1.0, "idx": -1 },
-        doc! { "ok": 1.0, "idx": 2 },
+        doc! { "ok": 1.0, "idx": 0 },
+        doc! { "ok": 1.0, "idx": -1, "n": 1 },
+        doc! { "ok": 1.0, "idx": 2, "n": 1 },
         doc! { "ok": 0.0, "idx": "0" },
     ] {
         let mut merger = ResultMerger::new(true, true);

@@ -80,18 +80,13 @@ impl<'a> Reply<'a> {
             .map_or_else(|| Err(invalid_count("n")), |value| count(value, "n"))
     }
 
-    /// As [`n`](Self::n), but 0 if the field is missing and the reply contains the errors of writes.
-    pub fn n_of_writes(&self) -> Result<u64> {
-        if self.n.is_none() && self.has_write_failures() {
-            return Ok(0);
-        }
-        self.n()
-    }
-
-    /// `nModified`, which only the reply to `update` has. 0 if the field is missing. Fails if it is
-    /// not a whole number of at least 0.
+    /// `nModified`, which only the reply to `update` has. Fails if the field is missing or is not a
+    /// whole number of at least 0.
     pub fn n_modified(&self) -> Result<u64> {
-        self.n_modified.map_or(Ok(0), |value| count(value, "nModified"))
+        self.n_modified.map_or_else(
+            || Err(invalid_count("nModified")),
+            |value| count(value, "nModified"),
+        )
     }
 
     /// `$clusterTime`.
@@ -277,14 +272,30 @@ pub fn write_errors(reply: &Reply<'_>) -> Result<Vec<WriteError>> {
         return Ok(Vec::new());
     };
     RawElements::new(array)?
-        .map(|element| match document_bytes(element?.value) {
-            Some(bytes) => write_error(bytes),
-            None => Err(Error::invalid_reply("a write error is not a document")),
+        .map(|element| {
+            let (mut error, index) = write_error(element?.value)?;
+            error.index =
+                index.ok_or_else(|| Error::invalid_reply("a write error has no valid field \"index\""))?;
+            Ok(error)
         })
         .collect()
 }
 
-fn write_error(bytes: &[u8]) -> Result<WriteError> {
+/// The first element of `writeErrors` in the reply to a command with one write: its index is not read.
+pub fn single_write_error(reply: &Reply<'_>) -> Result<Option<WriteError>> {
+    let Some(array) = reply.write_errors else {
+        return Ok(None);
+    };
+    match RawElements::new(array)?.next_element()? {
+        Some(element) => write_error(element.value).map(|(error, _)| Some(error)),
+        None => Ok(None),
+    }
+}
+
+/// A write error, and its index if that can be read.
+fn write_error(value: RawValue<'_>) -> Result<(WriteError, Option<usize>)> {
+    let bytes =
+        document_bytes(value).ok_or_else(|| Error::invalid_reply("a write error is not a document"))?;
     let mut error = WriteError::default();
     let mut index = None;
     for element in RawElements::new(bytes)? {
@@ -294,8 +305,7 @@ fn write_error(bytes: &[u8]) -> Result<WriteError> {
             _ => read_write_error_field(&mut error, key, value),
         }
     }
-    error.index = index.ok_or_else(|| Error::invalid_reply("a write error has no valid field \"index\""))?;
-    Ok(error)
+    Ok((error, index))
 }
 
 /// The index of a statement in its command. `None` if it is not a whole number of at least 0.

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use marula_driver::bson::{
-    Binary, BinarySubtype, Bson, Document, DocumentWriter, ElementType, IndexKey, IntoDocument, MAX_DEPTH,
-    ObjectId, RawDocument, RawElements, append, append_bson, append_document, append_element,
-    decode_document, doc, find_element, from_document, from_slice, from_slice_owned, rawdoc, to_bson, to_vec,
+    Binary, BinarySubtype, Bson, Document, DocumentWriter, ElementType, IndexKey, IntoDocument,
+    JavaScriptCodeWithScope, MAX_DEPTH, ObjectId, RawDocument, RawElements, append, append_bson,
+    append_document, append_element, decode_document, doc, find_element, from_document, from_slice,
+    from_slice_owned, rawdoc, to_bson, to_document, to_vec,
 };
 use serde::ser::{SerializeMap, SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
@@ -153,21 +154,14 @@ fn nesting_is_limited_in_encoding_and_decoding() {
         bytes
     }
     let deepest = nested(MAX_DEPTH);
-    let bytes = to_vec(&deepest).unwrap();
+    let mut bytes = vec![];
+    append_document(&deepest, &mut bytes).unwrap();
     assert_eq!(bytes, deepest.to_vec().unwrap());
     assert_eq!(from_slice_owned::<Document>(&bytes).unwrap(), deepest);
     assert_eq!(decode_document(&bytes).unwrap(), deepest);
-    let mut out = vec![];
-    append_document(&deepest, &mut out).unwrap();
-    assert_eq!(out, bytes);
+    let mut out = bytes.clone();
 
     let deeper = nested(MAX_DEPTH + 1);
-    assert!(
-        to_vec(&deeper)
-            .unwrap_err()
-            .message()
-            .contains("nest deeper than 200")
-    );
     assert!(
         append_document(&deeper, &mut out)
             .unwrap_err()
@@ -192,6 +186,73 @@ fn nesting_is_limited_in_encoding_and_decoding() {
         let raw = RawDocument::from_bytes(&bytes).unwrap();
         assert_eq!(to_vec(&raw).unwrap(), bytes, "raw documents are copied");
     }
+}
+
+/// A document with a field of any type, which crate bson reads.
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct AnyField {
+    any: Bson,
+}
+
+/// A value that nests this many levels of documents.
+fn levels_of_documents(levels: u8) -> Bson {
+    (0..levels).fold(Bson::Int32(1), |inner, _| Bson::from(doc! { "d": inner }))
+}
+
+#[test]
+fn what_serde_writes_can_be_read_as_any_type() {
+    fn scopes(count: u8) -> Bson {
+        (0..count).fold(Bson::Int32(1), |inner, _| {
+            Bson::JavaScriptCodeWithScope(JavaScriptCodeWithScope {
+                code: String::new(),
+                scope: doc! { "d": inner },
+            })
+        })
+    }
+    // The outermost document is one level, and a scope counts as two.
+    for any in [levels_of_documents(99), scopes(49)] {
+        let field = AnyField { any };
+        let bytes = to_vec(&field).unwrap();
+        assert_eq!(from_slice::<AnyField>(&bytes).unwrap(), field);
+        let document = to_document(&field).unwrap();
+        assert_eq!(to_vec(&document).unwrap(), bytes);
+    }
+    let mut out = b"kept".to_vec();
+    for any in [levels_of_documents(100), scopes(50)] {
+        let field = AnyField { any: any.clone() };
+        let document = doc! { "any": any };
+        for error in [append(&field, &mut out), append(&document, &mut out)] {
+            let error = error.unwrap_err();
+            assert!(error.path().starts_with("any.d.d.d"), "{error}");
+            assert!(error.message().contains("nest deeper than 100 levels"), "{error}");
+        }
+    }
+    assert_eq!(out, b"kept");
+    let elements = [1, 2].map(|_| vec![levels_of_documents(99)]);
+    let error = to_vec(&BTreeMap::from([("list", elements)])).unwrap_err();
+    assert!(error.path().starts_with("list[0][0].d"), "{error}");
+}
+
+/// Ignores the error of its value, as an application may do.
+struct Lenient(Bson);
+
+impl Serialize for Lenient {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let _ = map.serialize_entry("deep", &self.0);
+        map.serialize_entry("rest", &levels_of_documents(99))?;
+        map.end()
+    }
+}
+
+#[test]
+fn a_scope_that_is_too_deep_leaves_the_depth_as_it_was() {
+    let scope = Bson::JavaScriptCodeWithScope(JavaScriptCodeWithScope {
+        code: String::new(),
+        scope: doc! { "d": levels_of_documents(98) },
+    });
+    let written: Document = from_slice_owned(&to_vec(&Lenient(scope)).unwrap()).unwrap();
+    assert_eq!(written, doc! { "rest": levels_of_documents(99) });
 }
 
 #[test]

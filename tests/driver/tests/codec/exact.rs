@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::thread;
 
 use marula_driver::bson::{
-    Bson, Document, MAX_DEPTH, doc, exact, from_bson_owned, from_slice, from_slice_owned, to_vec,
+    Bson, DbRef, Document, JavaScriptCodeWithScope, MAX_DEPTH, doc, exact, from_bson_owned, from_slice,
+    from_slice_owned, to_vec,
 };
 use marula_driver::{ChangeStreamEvent, IndexModel};
 use serde::de::DeserializeOwned;
@@ -100,8 +101,46 @@ fn whole_values_are_exact() {
         assert_eq!(from_slice_owned::<Bson>(&bytes).unwrap(), value);
         assert_eq!(from_bson_owned::<Document>(&value).unwrap(), shape);
         assert_eq!(from_bson_owned::<Bson>(&value).unwrap(), value);
-        let array = Bson::Array(vec![value]);
+        let array = Bson::Array(vec![value.clone()]);
         assert_eq!(from_bson_owned::<Bson>(&array).unwrap(), array);
+        assert_eq!(
+            from_bson_owned::<Vec<Bson>>(&array).unwrap(),
+            std::slice::from_ref(&value)
+        );
+        assert_eq!(
+            from_bson_owned::<Vec<Document>>(&array).unwrap(),
+            std::slice::from_ref(&shape)
+        );
+        assert_eq!(from_bson_owned::<Option<Bson>>(&value).unwrap(), Some(value));
+        let document = Bson::Document(shape.clone());
+        assert_eq!(
+            from_bson_owned::<Option<Document>>(&document).unwrap(),
+            Some(shape)
+        );
+    }
+}
+
+#[test]
+fn null_is_read_as_none() {
+    assert_eq!(from_bson_owned::<Option<Bson>>(&Bson::Null).unwrap(), None);
+    assert_eq!(from_bson_owned::<Option<Document>>(&Bson::Null).unwrap(), None);
+    let error = from_bson_owned::<Vec<Document>>(&Bson::Array(vec![Bson::Int32(1)])).unwrap_err();
+    assert_eq!((error.path(), error.type_found()), ("[0]", Some("Int32")));
+}
+
+#[test]
+fn references_are_exact() {
+    #[derive(Serialize, Deserialize)]
+    struct Holder {
+        at: DbRef,
+    }
+    for shape in shapes() {
+        let stored = doc! { "at": { "$ref": "c", "$id": &shape, "more": [&shape] } };
+        let holder: Holder = from_slice(&to_vec(&stored).unwrap()).unwrap();
+        assert_eq!(holder.at.id, Bson::from(shape.clone()));
+        assert_eq!(holder.at.extra, doc! { "more": [shape] });
+        let written: Document = from_slice_owned(&to_vec(&holder).unwrap()).unwrap();
+        assert_eq!(written, stored);
     }
 }
 
@@ -189,27 +228,50 @@ fn other_formats_and_buffers_are_read_as_before() {
 /// the application take a part.
 const STACK: usize = 1536 << 10;
 
-/// A document of one field, whose value consists of this many levels of documents, or of arrays.
-fn deep(levels: u8, arrays: bool) -> Vec<u8> {
+/// What a value is nested in.
+#[derive(Clone, Copy, PartialEq)]
+enum Levels {
+    Documents,
+    Arrays,
+    /// The scopes of values of the type JavaScriptCodeWithScope.
+    Scopes,
+}
+
+/// Writes the length of a value into its first four bytes.
+fn close(mut value: Vec<u8>) -> Vec<u8> {
+    let length = i32::try_from(value.len()).expect("small");
+    value[..4].copy_from_slice(&length.to_le_bytes());
+    value
+}
+
+/// A document of one field, whose value consists of this many levels.
+fn deep(count: u8, levels: Levels) -> Vec<u8> {
     // The keys in arrays have no meaning.
-    let (null, inner) = (0x0a, if arrays { 4 } else { 3 });
+    let (null, inner) = match levels {
+        Levels::Documents => (0x0a, 0x03),
+        Levels::Arrays => (0x0a, 0x04),
+        Levels::Scopes => (0x0a, 0x0f),
+    };
     let mut value = Vec::new();
-    for level in 0..=levels {
+    for level in 0..=count {
         let mut outer = vec![0; 4];
         outer.push(if level == 0 { null } else { inner });
         outer.extend(b"value\0");
+        if level > 0 && levels == Levels::Scopes {
+            // The length of the value, and empty code.
+            value.splice(0..0, *b"\0\0\0\0\x01\0\0\0\0");
+            value = close(value);
+        }
         outer.extend(&value);
         outer.push(0);
-        let length = i32::try_from(outer.len()).expect("small");
-        outer[..4].copy_from_slice(&length.to_le_bytes());
-        value = outer;
+        value = close(outer);
     }
     value
 }
 
 /// Reads a deep field in a thread with the usual stack.
-fn read_deep<T: DeserializeOwned + Send + 'static>(levels: u8, array: bool) -> Result<(), String> {
-    let bytes = deep(levels, array);
+fn read_deep<T: DeserializeOwned + Send + 'static>(count: u8, levels: Levels) -> Result<(), String> {
+    let bytes = deep(count, levels);
     let reading = move || {
         from_slice::<T>(&bytes)
             .map(drop)
@@ -220,9 +282,9 @@ fn read_deep<T: DeserializeOwned + Send + 'static>(levels: u8, array: bool) -> R
 }
 
 /// The field is read in `limit` levels and not in more.
-fn check_limit<T: DeserializeOwned + Send + 'static>(limit: u8, array: bool, text: &str) {
-    assert_eq!(read_deep::<T>(limit, array), Ok(()));
-    let error = read_deep::<T>(limit + 1, array).expect_err("too deep");
+fn check_limit<T: DeserializeOwned + Send + 'static>(limit: u8, levels: Levels, text: &str) {
+    assert_eq!(read_deep::<T>(limit, levels), Ok(()));
+    let error = read_deep::<T>(limit + 1, levels).expect_err("too deep");
     assert!(error.contains(text), "{error}");
 }
 
@@ -262,23 +324,44 @@ struct Flattened {
 
 #[test]
 fn deep_values_are_read_within_the_stack_of_a_worker_thread() {
+    use Levels::{Arrays, Documents, Scopes};
+
     let most = MAX_DEPTH - 1;
     let all = "deeper than 200 levels";
-    for array in [false, true] {
-        check_limit::<Exact<Bson>>(most, array, all);
+    for levels in [Documents, Arrays, Scopes] {
+        check_limit::<Exact<Bson>>(most, levels, all);
     }
-    check_limit::<Exact<Document>>(most, false, all);
-    check_limit::<Exact<Option<Vec<Bson>>>>(most, true, all);
-    check_limit::<Exact<HashMap<String, Bson>>>(most, false, all);
-    check_limit::<Linked>(most, false, all);
+    check_limit::<Exact<Document>>(most, Documents, all);
+    check_limit::<Exact<Option<Vec<Bson>>>>(most, Arrays, all);
+    check_limit::<Exact<HashMap<String, Bson>>>(most, Documents, all);
+    check_limit::<Linked>(most, Documents, all);
     let any = "deeper than 100 levels";
-    for array in [false, true] {
-        check_limit::<Plain<Bson>>(100, array, any);
-        check_limit::<Plain<Option<Bson>>>(100, array, any);
-        check_limit::<Flattened>(100, array, any);
+    for levels in [Documents, Arrays] {
+        check_limit::<Plain<Bson>>(100, levels, any);
+        check_limit::<Plain<Option<Bson>>>(100, levels, any);
+        check_limit::<Flattened>(100, levels, any);
     }
-    check_limit::<Plain<Document>>(100, false, any);
-    check_limit::<Plain<Vec<Bson>>>(101, true, any);
-    check_limit::<Plain<HashMap<String, Bson>>>(101, false, any);
-    check_limit::<Plain<Untagged>>(100, false, any);
+    check_limit::<Plain<Document>>(100, Documents, any);
+    check_limit::<Plain<Vec<Bson>>>(101, Arrays, any);
+    check_limit::<Plain<HashMap<String, Bson>>>(101, Documents, any);
+    check_limit::<Plain<Untagged>>(100, Documents, any);
+    // A scope counts as two levels.
+    check_limit::<Plain<Bson>>(50, Scopes, any);
+    check_limit::<Plain<Option<Bson>>>(50, Scopes, any);
+    check_limit::<Plain<JavaScriptCodeWithScope>>(50, Scopes, any);
+    check_limit::<Flattened>(50, Scopes, any);
+}
+
+#[test]
+fn an_error_of_the_depth_names_exact_only_where_it_has_an_effect() {
+    let advice = "bson::exact reads 200";
+    let error = read_deep::<Plain<Bson>>(101, Levels::Documents).expect_err("too deep");
+    assert!(error.contains(advice), "{error}");
+    for error in [
+        read_deep::<Flattened>(101, Levels::Documents),
+        read_deep::<Plain<Untagged>>(101, Levels::Documents),
+    ] {
+        let error = error.expect_err("too deep");
+        assert!(error.contains("100 levels") && !error.contains(advice), "{error}");
+    }
 }

@@ -223,6 +223,30 @@ async fn log_messages_need_a_subscriber_at_the_time_of_the_event() {
 }
 
 #[tokio::test]
+async fn control_characters_in_the_name_of_the_application_are_logged() {
+    let (messages, _listening) = Messages::listen(Level::WARN);
+    for (name, expected) in [("check\nout", 1), ("check\u{1b}[2Jout", 1), ("check out é", 0)] {
+        let mut options = ClientOptions::parse("mongodb://localhost").expect("options");
+        options.app_name = Some(name.to_owned());
+        let client = Client::with_options(options).expect("a client");
+        let warnings: Vec<String> = messages
+            .take()
+            .iter()
+            .map(|message| text(&message.fields, "warning").to_owned())
+            .collect();
+        assert_eq!(warnings.len(), expected, "{name:?}");
+        for warning in &warnings {
+            assert!(
+                warning.starts_with("appName contains a control character"),
+                "{warning}"
+            );
+        }
+        assert_eq!(client.warnings(), warnings);
+        client.shutdown().await;
+    }
+}
+
+#[tokio::test]
 async fn ignored_options_of_a_connection_string_are_logged() {
     let (messages, _listening) = Messages::listen(Level::WARN);
     let client = Client::connect("mongodb://localhost/?maxPoolSise=5")

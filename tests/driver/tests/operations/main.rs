@@ -18,6 +18,7 @@ mod explain;
 mod future_sizes;
 mod gridfs;
 mod handle_options;
+mod required_version;
 mod runtime_end;
 mod sessions;
 mod sessions_prose;

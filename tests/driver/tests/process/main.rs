@@ -5,6 +5,9 @@ mod allocations;
 mod gridfs;
 mod object_id_counter;
 mod open_telemetry;
+// Reads the states of threads from `/proc`.
+#[cfg(target_os = "linux")]
+mod stopped;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

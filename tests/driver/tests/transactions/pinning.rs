@@ -64,9 +64,9 @@ impl Cluster {
 
     /// The mongos that the transaction is pinned to, and the other one.
     fn pinned_and_other(&self, tx: &ClientSession) -> (&Proxy, &Proxy) {
-        let address = pinned_address(tx).unwrap().to_string();
+        let address = pinned_address(tx).expect("a pinned server").to_string();
         let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address;
-        let index = self.proxies().iter().position(is_pinned).unwrap();
+        let index = self.proxies().iter().position(is_pinned).expect("its proxy");
         (&self.proxies()[index], &self.proxies()[1 - index])
     }
 
@@ -95,7 +95,7 @@ impl Cluster {
             proxy.end_waits();
         }
         for found in finds {
-            assert!(found.await.unwrap().unwrap().is_some());
+            assert!(found.await.expect("no panic").expect("a reply").is_some());
         }
     }
 }

@@ -268,10 +268,10 @@ impl<'a> ClientBulkWrite<'a> {
             drop(results);
             return read;
         }
-        // Nothing is sent if the cursor is exhausted. The error of killCursors is that of the call, unless another
-        // one has ended it.
-        let closed = results.close_with_result().await;
-        read.and_then(|continues| closed.map(|()| continues))
+        // Nothing is sent if the cursor is exhausted. The outcome of the call is known: an error of
+        // killCursors is ignored (Bulk Write, "Top-Level Errors").
+        results.close().await;
+        read
     }
 }
 

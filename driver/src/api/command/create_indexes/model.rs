@@ -24,8 +24,8 @@ use crate::{
 /// ```
 ///
 /// A stored index may have options of other types, e.g. `sparse: 1`: a number is read as a Boolean,
-/// and a Double without a fraction as an integer. An option that cannot be read is in
-/// [`IndexOptions::other`].
+/// and a number of any type without a fraction as an integer. An option that cannot be read, or that
+/// has no field here, is in [`IndexOptions::other`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IndexModel {
@@ -112,7 +112,9 @@ pub struct IndexOptions {
     pub storage_engine: Option<Document>,
     /// Other options, which are sent as they are, after those of the other fields. `key` and `name`
     /// are an error: they are [`IndexModel::keys`] and [`name`](Self::name). Default: empty. In the
-    /// indexes that the server lists: the options that have another type than their field here.
+    /// indexes that the server lists: the options without a field here, such as `prepareUnique`, and
+    /// those that have another type than their field. `ns` and `background`, which old servers list,
+    /// are left out, because newer servers reject or ignore them.
     #[serde(skip)]
     pub other: Document,
 }
@@ -180,7 +182,7 @@ impl IndexOptions {
             wildcard_projection: fields.take("wildcardProjection", document),
             clustered: fields.take("clustered", boolean),
             storage_engine: fields.take("storageEngine", document),
-            other: fields.unusable,
+            other: fields.others(&["key", "ns", "background"]),
         }
     }
 }
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_and_the_name_are_no_other_options() {
+    fn the_key_and_the_name_are_set_by_other_methods() {
         for (field, method) in [("key", "keys"), ("name", "name")] {
             let model = IndexModel::new(doc! { "a": 1 }).other(field, "x");
             let error = model.specification().unwrap_err().to_string();

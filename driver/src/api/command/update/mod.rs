@@ -325,6 +325,7 @@ macro_rules! update_action {
                 pub fn explain(self) -> Explain<'a> {
                     let Self { collection, filter, modification, deferred, mut options, session } = self;
                     let timeout = options.timeout;
+                    let requires = options.requires.take();
                     let errors = [deferred, std::mem::take(&mut options.deferred)];
                     let mut invalid = Deferred::default();
                     invalid.check(modification.validate());
@@ -339,6 +340,7 @@ macro_rules! update_action {
                         build_single(&mut statement, collection, command, server)
                     })
                     .with_error(invalid)
+                    .requiring(requires)
                     .with_limits(None, timeout)
                 }
             }

@@ -2,8 +2,8 @@
 //! errors that cannot be read do not hide the error, and stored options of other types are listed.
 
 use marula_driver::{
-    Client, Collection, Error, ErrorKind, IndexModel, SearchIndexModel,
-    bson::{Bson, DateTime, Document, doc},
+    Client, Collection, Error, ErrorKind, IndexModel, SearchIndexModel, WriteModel,
+    bson::{Bson, DateTime, Decimal128, Document, doc},
     options::Collation,
 };
 use marula_driver_tests::{Answer, Request, ScriptedServer};
@@ -55,8 +55,14 @@ async fn a_count_that_cannot_be_read_is_an_error() {
         let deleted = things.delete_one(doc! {}).await;
         assert_invalid(&deleted.expect_err("no count"), &reply);
     }
-    for odd in [Bson::from(-1), Bson::from(0.5), Bson::from("1")] {
-        let reply = doc! { "ok": 1, "n": 1, "nModified": odd };
+    for odd in [
+        None,
+        Some(Bson::from(-1)),
+        Some(Bson::from(0.5)),
+        Some(Bson::from("1")),
+    ] {
+        let mut reply = doc! { "ok": 1, "n": 1 };
+        reply.extend(odd.map(|odd| ("nModified".to_owned(), odd)));
         let (_server, things) = server(reply.clone()).await;
         let updated = things.update_one(doc! {}, doc! { "$set": { "a": 1 } }).await;
         assert_invalid(&updated.expect_err("no count"), &reply);
@@ -139,6 +145,71 @@ async fn details_that_cannot_be_read_do_not_hide_a_write_error() {
 }
 
 #[tokio::test]
+async fn counts_that_cannot_be_read_do_not_hide_a_write_error() {
+    let write_error = doc! { "index": 0, "code": 11000, "errmsg": "duplicate" };
+    let upserted = doc! { "index": 1, "_id": 7 };
+    for odd in [Bson::from("text"), Bson::from(-1), Bson::Null] {
+        let reply = doc! {
+            "ok": 1, "n": &odd, "nModified": &odd, "writeErrors": [&write_error],
+            "upserted": [&odd, { "index": 99, "_id": 1 }, &upserted],
+        };
+        let (_server, things) = server(reply).await;
+        let update = || doc! { "$set": { "a": 1 } };
+        let error = things
+            .update_one(doc! {}, update())
+            .await
+            .expect_err("a write error");
+        assert!(error.is_duplicate_key(), "{odd}: {error:?}");
+        let models = [1, 2].map(|_| WriteModel::update_one(doc! {}, update()));
+        let error = things.bulk_write(models).await.expect_err("a write error");
+        let ErrorKind::BulkWrite(failures) = error.kind() else {
+            panic!("{odd}: {error:?}");
+        };
+        assert_eq!(failures.write_errors[0].code, 11000);
+        // An upsert that can be read is reported.
+        assert_eq!(failures.upserted_ids[&1], Bson::from(7), "{odd}: {error:?}");
+        assert_eq!(failures.modified_count, 0);
+    }
+    // The counts are required if the list of errors is empty.
+    let reply = doc! { "ok": 1, "writeErrors": [] };
+    let (_server, things) = server(reply.clone()).await;
+    let inserted = things.insert_many(&[doc! {}]).await;
+    assert_invalid(&inserted.expect_err("no count"), &reply);
+}
+
+#[tokio::test]
+async fn the_error_of_a_single_write_needs_no_index() {
+    for index in [Bson::Null, Bson::from(-1), Bson::from(99)] {
+        let write_error = doc! { "index": index, "code": 11000, "errmsg": "duplicate" };
+        let (_server, things) = server(doc! { "ok": 1, "writeErrors": [write_error] }).await;
+        let error = things
+            .find_one_and_delete(doc! {})
+            .await
+            .expect_err("a write error");
+        assert!(error.is_duplicate_key(), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn counts_that_cannot_be_read_do_not_hide_the_error_of_a_client_bulk_write() {
+    for odd in [Bson::from("text"), Bson::from(-1), Bson::Null] {
+        let row = doc! {
+            "ok": 0, "idx": 0, "code": 11000, "errmsg": "duplicate", "n": &odd, "nModified": &odd,
+        };
+        let reply = bulk_reply(doc! { "nErrors": 1, "nInserted": 0 }, row);
+        let (_server, things) = server(reply).await;
+        let client = things.database().client();
+        let written = client.bulk_write([things.insert_one_model(&doc! {})]).await;
+        let error = written.expect_err("a write error");
+        let ErrorKind::ClientBulkWrite(bulk) = error.kind() else {
+            panic!("{odd}: {error:?}");
+        };
+        assert_eq!(bulk.write_errors[0].code, 11000, "{error:?}");
+        assert!(bulk.error.is_none(), "{error:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_write_concern_error_of_another_command_is_reported_without_its_details() {
     let concern = doc! { "code": 64, "codeName": "WriteConcernFailed", "errmsg": "late", "errInfo": 1 };
     let (_server, things) = server(doc! { "ok": 1, "writeConcernError": concern }).await;
@@ -179,10 +250,11 @@ async fn counts_of_a_client_bulk_write_that_cannot_be_read_are_errors() {
             let error = written.expect_err("a count cannot be read");
             assert_invalid(&error, &reply);
         }
+        let mut row = doc! { "ok": 1, "idx": 0, "n": &odd };
         if odd == Bson::Undefined {
-            continue;
+            row.remove("n");
         }
-        let reply = bulk_reply(doc! {}, doc! { "ok": 1, "idx": 0, "n": odd });
+        let reply = bulk_reply(doc! {}, row);
         let (_server, things) = server(reply.clone()).await;
         let client = things.database().client();
         let written = client
@@ -213,18 +285,20 @@ async fn sums_of_counts_do_not_overflow() {
         .await
         .expect("a client");
     let things = client.database("d").collection::<Document>("c");
-    let deletes = (0..3).map(|_| marula_driver::WriteModel::delete_many(doc! {}));
+    let deletes = (0..3).map(|_| WriteModel::delete_many(doc! {}));
     let written = things.bulk_write(deletes.collect::<Vec<_>>()).await;
     assert_eq!(written.expect("a result").deleted_count, u64::MAX);
 }
 
 /// An index as old servers and shells have stored it.
 fn old_index() -> Document {
+    let decimal = |text: &str| text.parse::<Decimal128>().expect("a number");
     doc! {
-        "v": 2.0, "key": { "a": 1.0 }, "name": "a_1", "sparse": 1, "unique": 1.0, "hidden": null,
+        "v": 2.0, "key": { "a": 1.0 }, "name": "a_1", "sparse": 1, "unique": decimal("1"), "hidden": null,
+        "prepareUnique": true, "ns": "d.c", "background": true,
         "textIndexVersion": 3_i64, "expireAfterSeconds": f64::NAN, "bits": "26",
         "partialFilterExpression": { "a": { "$gt": { "$date": 5 } } },
-        "collation": { "locale": "en", "strength": 2.0, "caseLevel": 0, "version": "57.1" },
+        "collation": { "locale": "en", "strength": decimal("2"), "caseLevel": 0, "version": "57.1" },
     }
 }
 
@@ -272,7 +346,8 @@ async fn indexes_with_options_of_other_types_are_listed() {
             .expect("a number")
             .is_nan()
     );
-    assert_eq!(options.other.len(), 2);
+    assert_eq!(options.other.get_bool("prepareUnique").ok(), Some(true));
+    assert_eq!(options.other.len(), 3, "{:?}", options.other);
     assert_eq!(
         (&id.options.name, id.options.other.len()),
         (&Some("_id_".into()), 0)
