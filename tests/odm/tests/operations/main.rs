@@ -13,6 +13,7 @@ mod crud;
 mod deleted_versions;
 mod encryption;
 mod errors;
+mod exact;
 mod explain;
 mod flattened;
 mod future_sizes;
