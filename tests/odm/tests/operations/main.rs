@@ -57,4 +57,5 @@ mod variants;
 mod versioned_updates;
 mod versions;
 mod watch;
+mod write_backs;
 mod writes;
