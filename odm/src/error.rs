@@ -309,7 +309,7 @@ impl Error {
             | Error::BulkWrite { source: Some(e), .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
-                | SchemaError::BuildInProgress { source: e, .. }
+                | SchemaError::BuildInProgress { source: Some(e), .. }
                 | SchemaError::ShardKeyIndex { source: e, .. }
                 | SchemaError::SearchUnsupported { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
