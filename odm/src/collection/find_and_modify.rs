@@ -213,7 +213,7 @@ macro_rules! find_and_modify {
                 let read_as = self.read_as;
                 let sending = self.sending();
                 async move {
-                    let found = explained(&collection.inner, stringify!($operation), sending?.await.map_err(crate::Error::from)).await?;
+                    let found = explained(&collection.inner, stringify!($operation), false, sending?.await.map_err(crate::Error::from)).await?;
                     found.map(|raw| read_as.decode(collection.namespace(), &raw)).transpose()
                 }
             }
@@ -436,7 +436,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
                 .with_options(ready.options.clone());
             let updating = in_session!(session.as_deref_mut(), updating);
             let result = updating.await.map_err(crate::Error::from);
-            let found = explained(&collection.inner, "find_one_and_update", result).await?;
+            let found = explained(&collection.inner, "find_one_and_update", false, result).await?;
             if let Some(raw) = found {
                 return Ok(Some(read_as.decode(collection.namespace(), &raw)?));
             }
