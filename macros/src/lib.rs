@@ -129,6 +129,29 @@ mod symbol;
 /// }
 /// ```
 ///
+/// A field of the type `Bson`, `bson::Document`, or an option, a box, a list or a map of them, is
+/// read as it is stored with `#[serde(with = "marula::bson::exact")]`, which needs no `as`. Without
+/// it a stored `{"$date": 5}` is read as a date, and `{"$oid": "a"}` cannot be read:
+///
+/// ```
+/// use marula::bson::Bson;
+/// use marula::{Document, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "settings")]
+/// struct Setting {
+///     _id: i64,
+///     #[serde(with = "marula::bson::exact")]
+///     value: Bson,
+///     // `default`, since serde does not treat an optional field with a function as optional.
+///     #[serde(with = "marula::bson::exact", default)]
+///     previous: Option<Bson>,
+/// }
+///
+/// assert_eq!(Setting::fields().value().eq(5).to_string(), r#"{"value": {"$eq": 5}}"#);
+/// ```
+///
 /// With `opaque`, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize`
 /// writes text. A derive has only the name of a type: a type alias of such a date is not recognized
 /// and is stored as text, and a type of another crate with the same name (`NaiveDate`, `Zoned`,

@@ -102,8 +102,9 @@ impl CollectionDeclaration {
     }
 
     /// The documents of a time series expire this number of seconds after their time, those of a
-    /// clustered collection after the date in `_id`, and not if `_id` is of another type. For other collections declare an index with `ttl`. Servers reject more
-    /// seconds than have passed since 1970.
+    /// clustered collection after the date in `_id`, and not if `_id` is of another type. For other
+    /// collections declare an index with `ttl`. Servers reject more seconds than have passed since
+    /// 1970.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;
@@ -114,7 +115,7 @@ impl CollectionDeclaration {
         self.option("expireAfterSeconds", i64::from(seconds))
     }
 
-    /// As [`expire_after`](Self::expire_after), for a clustered collection with this id.
+    /// Sets [`expire_after`](Self::expire_after) of a clustered collection with this id.
     #[doc(hidden)]
     pub fn expire_after_id<A: AsPath<Mode: Readable, Value: ClusterTime>>(
         self,

@@ -161,6 +161,8 @@ pub enum Error {
         key: Option<Box<Document>>,
         /// The method, such as `update_one`.
         call: &'static str,
+        /// Whether the call is an upsert.
+        upsert: bool,
         /// The error of the driver, with the server's message.
         source: driver::Error,
     },
@@ -309,7 +311,7 @@ impl Error {
             | Error::BulkWrite { source: Some(e), .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
-                | SchemaError::BuildInProgress { source: e, .. }
+                | SchemaError::BuildInProgress { source: Some(e), .. }
                 | SchemaError::ShardKeyIndex { source: e, .. }
                 | SchemaError::SearchUnsupported { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
@@ -415,6 +417,7 @@ impl fmt::Display for Error {
                 collection,
                 key,
                 call,
+                upsert,
                 source,
             } => {
                 write!(f, "{collection} is sharded")?;
@@ -422,11 +425,12 @@ impl fmt::Display for Error {
                     let fields: Vec<String> = key.keys().map(|field| format!("`{field}`")).collect();
                     write!(f, " by {}", fields.join(", "))?;
                 }
-                write!(
-                    f,
-                    ", and {}. The server: {source}",
-                    ShardKeyAdvice { call, source }
-                )
+                let advice = ShardKeyAdvice {
+                    call,
+                    is_upsert: *upsert,
+                    source,
+                };
+                write!(f, ", and {advice}. The server: {source}")
             }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
             Error::MoreThanOne { collection } => {

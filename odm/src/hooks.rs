@@ -55,7 +55,8 @@ pub trait SoftDelete: Model {}
 ///
 /// Hooks run for whole documents: inserts, replacements and saves, also in bulk writes. Updates by
 /// operators do not run them. A hook that runs before a write changes a clone of the document, which
-/// is then validated and stored; the struct that was passed is not changed. An error of a hook is
+/// is then validated and stored; what the hook changes is not written to the struct that was
+/// passed, except for an id that was `None`. An error of a hook is
 /// [`Error::Hook`](crate::Error::Hook), and nothing is sent.
 ///
 /// ```

@@ -28,6 +28,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -376,7 +377,8 @@ impl<D: Model> Collection<D> {
     /// not in the map.
     ///
     /// Equal keys are sent once, and `None` is not sent. Up to 10,000 distinct keys are one query;
-    /// more keys are several queries, one after the other, each with the options of the action.
+    /// more keys are several queries, one after the other, each with the options of the action. Its
+    /// `timeout` is the limit of all of them.
     /// Without keys nothing is sent.
     ///
     /// ```no_run
@@ -399,7 +401,7 @@ impl<D: Model> Collection<D> {
         Load {
             collection: self,
             queries: divided("_id", &mut keys.into_iter().map(K::into_key)),
-            options: FindOptions::default(),
+            options: LoadOptions::default(),
             session: None,
         }
     }
@@ -443,8 +445,74 @@ impl<D: Model> Collection<D> {
             queries: checked.and_then(|()| divided(&field, &mut values)),
             field,
             value: PhantomData,
-            options: FindOptions::default(),
+            options: LoadOptions::default(),
             session: None,
+        }
+    }
+}
+
+/// Setters of the options of all queries, from the list that the driver declares them in.
+macro_rules! load_options {
+    ({} $($(#[$doc:meta])* $([$mark:ident])? $name:ident: $kind:ident $($type:path)? $(= $wire:literal $(since $since:ident)?)?;)*) => {
+        $(load_options! { @setter [$($mark)?] $(#[$doc])* $name: $kind $($type)? })*
+    };
+    (@setter [driver] $($rest:tt)*) => {};
+    (@setter [] $(#[$doc:meta])* timeout: $kind:ident $type:path) => {
+        /// `timeoutMS`: the time limit of the action, with all of its queries. It replaces all
+        /// other time limits. Zero means no limit. Default: that of the collection or database, for
+        /// each query.
+        pub fn timeout(mut self, value: $type) -> Self {
+            self.timeout = Some(value);
+            self
+        }
+    };
+    (@setter [] $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: crate::driver::__option_argument!($kind $($type)?)) -> Self {
+            self.find = self.find.$name(value);
+            self
+        }
+    };
+}
+
+/// The options of [`Load`] and [`LoadBy`]: those of queries that change neither which documents are
+/// found nor which of their fields.
+///
+/// ```
+/// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+/// use marula::relation::LoadOptions;
+/// let options = LoadOptions::default().timeout(std::time::Duration::from_secs(5)).comment("report");
+/// assert_eq!(customers.load([1, 2]).with_options(options).await?.len(), 2);
+/// # Ok(()) });
+/// ```
+#[must_use = "options have no effect until they are passed to an action"]
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    find: FindOptions,
+    /// The time limit of all queries.
+    timeout: Option<Duration>,
+}
+
+impl LoadOptions {
+    crate::driver::__query_options! { load_options {} }
+
+    /// None of the options needs a newer server.
+    fn __require_versions(self) -> Self {
+        self
+    }
+
+    /// The options of a query of an action that began at this time.
+    fn of_query(&self, began: Instant) -> FindOptions {
+        match self.timeout {
+            None => self.find.clone(),
+            Some(Duration::ZERO) => self.find.clone().timeout(Duration::ZERO),
+            Some(limit) => {
+                // Zero would be no limit.
+                let left = limit
+                    .saturating_sub(began.elapsed())
+                    .max(Duration::from_millis(1));
+                self.find.clone().timeout(left)
+            }
         }
     }
 }
@@ -454,7 +522,7 @@ impl<D: Model> Collection<D> {
 pub struct Load<'a, D> {
     collection: &'a Collection<D>,
     queries: Result<Vec<Vec<Bson>>>,
-    options: FindOptions,
+    options: LoadOptions,
     session: Session<'a>,
 }
 
@@ -466,7 +534,7 @@ pub struct LoadBy<'a, D, V> {
     queries: Result<Vec<Vec<Bson>>>,
     field: String,
     value: PhantomData<fn() -> V>,
-    options: FindOptions,
+    options: LoadOptions,
     session: Session<'a>,
 }
 
@@ -474,11 +542,11 @@ pub struct LoadBy<'a, D, V> {
 type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 impl<'a, D: Model> Load<'a, D> {
-    crate::driver::__query_options! { forward_options { options: FindOptions } }
+    crate::driver::__query_options! { forward_options { options: LoadOptions } }
 }
 
 impl<'a, D: Model, V> LoadBy<'a, D, V> {
-    crate::driver::__query_options! { forward_options { options: FindOptions } }
+    crate::driver::__query_options! { forward_options { options: LoadOptions } }
 }
 
 impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
@@ -487,9 +555,16 @@ impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
+            let began = Instant::now();
             let mut all = HashMap::new();
             for keys in self.queries? {
-                let find = found_in(self.collection, "_id", keys, &self.options, &mut self.session);
+                let find = found_in(
+                    self.collection,
+                    "_id",
+                    keys,
+                    self.options.of_query(began),
+                    &mut self.session,
+                );
                 let mut found = find.stream().await?;
                 while let Some(document) = found.try_next().await? {
                     all.insert(document.id().clone(), document);
@@ -509,13 +584,14 @@ where
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
+            let began = Instant::now();
             let mut all: HashMap<V, Vec<D>> = HashMap::new();
             for values in self.queries? {
                 let find = found_in(
                     self.collection,
                     &self.field,
                     values,
-                    &self.options,
+                    self.options.of_query(began),
                     &mut self.session,
                 );
                 let mut found = find.stream().await?;
@@ -537,12 +613,10 @@ fn found_in<'f, D: Model>(
     collection: &'f Collection<D>,
     field: &str,
     keys: Vec<Bson>,
-    options: &FindOptions,
+    options: FindOptions,
     session: &'f mut Session<'_>,
 ) -> Find<'f, D> {
-    let find = collection
-        .find(|_| in_keys(field, keys))
-        .with_options(options.clone());
+    let find = collection.find(|_| in_keys(field, keys)).with_options(options);
     match session.as_deref_mut() {
         Some(session) => find.session(session),
         None => find,

@@ -39,7 +39,7 @@ pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
     for field in fields {
         let serde = &field.serde;
         let Some(span) = serde.unwritten else { continue };
-        let optional = is_option(&field.ty) && serde.with.is_none();
+        let optional = is_option(&field.ty) && serde.with.is_none() && !serde.read_with;
         if default || serde.default || serde.unread || optional || serde.flatten.is_some() {
             continue;
         }

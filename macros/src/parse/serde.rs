@@ -51,7 +51,7 @@ pub(crate) struct SerdeField {
     pub(crate) default: bool,
     /// Not written for some values: `skip_serializing_if`.
     pub(crate) omitted: bool,
-    /// `with` or one of its halves.
+    /// `with` or one of its halves, without `bson::exact`, whose stored form is that of the type.
     pub(crate) with: Option<(String, Span)>,
     /// `with` or `deserialize_with`: read by a function and not by the type's own `Deserialize`.
     pub(crate) read_with: bool,
@@ -130,8 +130,11 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
             "other" => out.other = true,
             "untagged" => out.untagged = true,
             "with" | "serialize_with" | "deserialize_with" => {
-                skip_value(meta)?;
+                let function = literal(meta)?;
                 out.read_with |= name != "serialize_with";
+                if name == "with" && is_exact(&function.value) {
+                    return Ok(());
+                }
                 if out.with.is_none() {
                     out.with = Some((name, span));
                 }
@@ -141,6 +144,12 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
         Ok(())
     });
     out
+}
+
+/// Whether a path is that of the module `bson::exact`.
+fn is_exact(path: &str) -> bool {
+    let path: String = path.split_whitespace().collect();
+    path == "bson::exact" || path.ends_with("::bson::exact")
 }
 
 fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {

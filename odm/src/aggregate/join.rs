@@ -15,7 +15,9 @@ use crate::path::marker::Readable;
 use crate::path::{AsPath, Types, Variable, value_path};
 
 /// Types of two fields that a lookup can compare: the same type, in an array or an `Option` on
-/// either side. A [`Ref`](crate::Ref) is compared with the ids of its model.
+/// either side. A [`Ref`](crate::Ref) is compared with the ids of its model. An id that is an
+/// `Option` of a newtype is not compared with one: for `id: Option<CustomerId>` state the type by
+/// `retype` of the path.
 #[diagnostic::on_unimplemented(
     message = "a lookup compares a `{Self}` with a `{F}`",
     label = "the local field is a `{Self}`, the foreign field a `{F}`",

@@ -1,11 +1,15 @@
 //! Macros of the actions: setters for the driver's options, and `IntoFuture`.
 
+use crate::bson::Document;
+
 /// Setters for the options of a driver's action, from the list that the driver declares them in:
 /// `driver::__find_options! { forward_options { options: FindOptions } }`. Options with the mark
 /// `driver` have no setter here, those with the mark `cursor` none with `without cursor`.
 ///
 /// The field `options` holds the options, and the field `session` the session; or the field `action`
-/// holds the driver's action in a `Result`; or the field `on` holds both for a pipeline. The lifetime of the action is `'a`.
+/// holds the driver's action in a `Result`; or the field `on` holds both for a pipeline. The
+/// lifetime of the action is `'a`. Options that `select` and `sort` set are kept apart, so that
+/// `with_options` does not replace them.
 macro_rules! forward_options {
     ({ $field:ident: $Options:path $(, without $without:ident)? }
         $(
@@ -134,6 +138,29 @@ macro_rules! forward_options {
     };
 }
 pub(crate) use forward_options;
+
+/// What `select` and `sort` have set, which `with_options` does not replace.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) projection: Option<Box<Document>>,
+    pub(crate) sort: Option<Box<Document>>,
+}
+
+/// Sets the projection and the sort of options, or of an action of the driver.
+macro_rules! with_kept {
+    ($options:expr, $kept:expr) => {{
+        let (mut options, kept): (_, $crate::collection::action::Kept) = ($options, $kept);
+        if let Some(projection) = kept.projection {
+            let needed = $crate::stage_versions::of_projection(&projection);
+            options = $crate::stage_versions::requiring!(options, needed).projection(*projection);
+        }
+        if let Some(sort) = kept.sort {
+            options = options.sort(*sort);
+        }
+        options
+    }};
+}
+pub(crate) use with_kept;
 
 /// The session that an action of the driver runs in, if any.
 pub(crate) type Session<'a> = Option<&'a mut crate::driver::ClientSession>;

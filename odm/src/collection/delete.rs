@@ -144,7 +144,7 @@ impl<'a, D: Model> Delete<'a, D> {
                     let deleted = if many {
                         deleted
                     } else {
-                        explained(collection, "delete_one", deleted).await
+                        explained(collection, "delete_one", false, deleted).await
                     };
                     Ok(deleted?.deleted_count)
                 })
@@ -152,8 +152,13 @@ impl<'a, D: Model> Delete<'a, D> {
             Deleting::UpdateOne(updating) => {
                 let updating = updating.into_future();
                 Box::pin(async move {
-                    let updated =
-                        explained(collection, "delete_one", updating.await.map_err(Into::into)).await?;
+                    let updated = explained(
+                        collection,
+                        "delete_one",
+                        false,
+                        updating.await.map_err(Into::into),
+                    )
+                    .await?;
                     Ok(updated.matched_count)
                 })
             }

@@ -83,16 +83,18 @@ pub(super) fn for_insert<D: Model>(
     document: &D,
 ) -> Result<(RawDocumentBuf, Written)> {
     let mut written = Written::default();
+    let is_new = document.lacks_id();
     let changed = checked(document, WriteKind::Insert)?;
     let document = changed.as_ref().unwrap_or(document);
     let raw = if document.lacks_id() {
-        let raw = with_new_id(collection, document)?;
-        let id = raw.get("_id").ok().flatten();
-        written.id = id.and_then(|id| Bson::try_from(id).ok());
-        raw
+        with_new_id(collection, document)?
     } else {
         to_raw(&Stored::new(document))?
     };
+    if is_new {
+        let id = raw.get("_id").ok().flatten();
+        written.id = id.and_then(|id| Bson::try_from(id).ok());
+    }
     let raw = encryptable::<D>(raw)?;
     let behavior = D::BEHAVIOR;
     let dates = [behavior.created_at, behavior.updated_at];

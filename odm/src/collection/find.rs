@@ -41,7 +41,8 @@ pub struct Find<'a, D, T = D> {
     pub(super) options: FindOptions,
     /// The fields to read. `None` for all.
     pub(super) projection: Option<Document>,
-    pub(super) sorts_by_score: bool,
+    /// The order of the documents.
+    pub(super) sort: Option<Document>,
     pub(super) read_as: ReadAs<T>,
     pub(super) session: Session<'a>,
 }
@@ -53,7 +54,7 @@ impl<'a, D: Model> Find<'a, D> {
             filter: collection.scoped(filter),
             options: FindOptions::default(),
             projection: None,
-            sorts_by_score: false,
+            sort: None,
             read_as: ReadAs::model(),
             session: None,
         }
@@ -88,7 +89,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
             filter,
             options: self.options,
             projection,
-            sorts_by_score: self.sorts_by_score,
+            sort: self.sort,
             read_as: ReadAs::value(),
             session: self.session,
         }
@@ -126,7 +127,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     }
 
     /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same
-    /// type after [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
+    /// type after [`.erased()`](crate::sort::SortKey::erased). It replaces that of
+    /// [`with_options`](Self::with_options). Default: no particular order.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -135,9 +137,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        let sort = keys(D::fields()).into_sort();
-        self.sorts_by_score = stage_versions::sorts_by_score(&sort);
-        self.options = self.options.sort(sort);
+        self.sort = Some(keys(D::fields()).into_sort());
         self
     }
 
@@ -155,8 +155,14 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
         let projection = self.projection.as_ref();
-        let by_score = self.sorts_by_score && !projection.is_some_and(stage_versions::has_score);
-        let sorted = requiring!(self.options, by_score.then(stage_versions::of_sort_by_score));
+        let sorted = match self.sort {
+            Some(sort) => {
+                let by_score = stage_versions::sorts_by_score(&sort)
+                    && !projection.is_some_and(stage_versions::has_score);
+                requiring!(self.options, by_score.then(stage_versions::of_sort_by_score)).sort(sort)
+            }
+            None => self.options,
+        };
         let options = match self.projection {
             Some(projection) => {
                 requiring!(sorted, stage_versions::of_projection(&projection)).projection(projection)

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use crate::bson::RawDocumentBuf;
-use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::action::{Kept, Session, awaitable, forward_options, in_session, with_kept};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
 use crate::collection::migrate::ATTEMPTS;
@@ -23,7 +23,6 @@ use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
-use crate::stage_versions;
 use crate::stage_versions::requiring;
 use crate::update::{DocumentItem, Update};
 
@@ -86,6 +85,7 @@ macro_rules! find_and_modify {
             filter: Result<Conditions>,
             $($change: $Change,)?
             options: $Options,
+            kept: Kept,
             read_as: ReadAs<T>,
             session: Session<'a>,
         }
@@ -102,6 +102,7 @@ macro_rules! find_and_modify {
                     filter,
                     $($change,)?
                     options: $Options::default(),
+                    kept: Kept::default(),
                     read_as: ReadAs::model(),
                     session: None,
                 }
@@ -125,18 +126,19 @@ macro_rules! find_and_modify {
             /// # Ok(()) });
             /// ```
             pub fn select<P: Projection<D> + Output>(self) -> $name<'a, D, P> {
-                let (filter, options) = match projection::document::<P, D>() {
-                    Ok(projection) => (
-                        self.filter,
-                        requiring!(self.options, stage_versions::of_projection(&projection)).projection(projection),
-                    ),
-                    Err(e) => (self.filter.and(Err(e)), self.options),
+                let (filter, projection) = match projection::document::<P, D>() {
+                    Ok(projection) => (self.filter, Some(Box::new(projection))),
+                    Err(e) => (self.filter.and(Err(e)), None),
                 };
                 $name {
                     collection: self.collection,
                     filter,
                     $($change: self.$change,)?
-                    options,
+                    options: self.options,
+                    kept: Kept {
+                        projection,
+                        ..self.kept
+                    },
                     read_as: ReadAs::value(),
                     session: self.session,
                 }
@@ -144,8 +146,8 @@ macro_rules! find_and_modify {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// The order of the matching documents, the first of which is changed. Default: no
-            /// particular order.
+            /// The order of the matching documents, the first of which is changed. It replaces that
+            /// of [`with_options`](Self::with_options). Default: no particular order.
             ///
             /// ```
             /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -155,7 +157,7 @@ macro_rules! find_and_modify {
             /// # Ok(()) });
             /// ```
             pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-                self.options = self.options.sort(keys(D::fields()).into_sort());
+                self.kept.sort = Some(Box::new(keys(D::fields()).into_sort()));
                 self
             }
 
@@ -213,7 +215,7 @@ macro_rules! find_and_modify {
                 let read_as = self.read_as;
                 let sending = self.sending();
                 async move {
-                    let found = explained(&collection.inner, stringify!($operation), sending?.await.map_err(crate::Error::from)).await?;
+                    let found = explained(&collection.inner, stringify!($operation), false, sending?.await.map_err(crate::Error::from)).await?;
                     found.map(|raw| read_as.decode(collection.namespace(), &raw)).transpose()
                 }
             }
@@ -376,7 +378,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
 
     /// The filter and the update, with all options.
     fn ready(self) -> Result<ReadyUpdate<'a, FindOneAndUpdateOptions>> {
-        let mut options = self.options;
+        let mut options = with_kept!(self.options, self.kept);
         self.collection.check_returned(options.returns_original())?;
         let prepared = prepare(
             self.collection,
@@ -436,7 +438,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
                 .with_options(ready.options.clone());
             let updating = in_session!(session.as_deref_mut(), updating);
             let result = updating.await.map_err(crate::Error::from);
-            let found = explained(&collection.inner, "find_one_and_update", result).await?;
+            let found = explained(&collection.inner, "find_one_and_update", false, result).await?;
             if let Some(raw) = found {
                 return Ok(Some(read_as.decode(collection.namespace(), &raw)?));
             }
@@ -503,7 +505,8 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
 
     fn explained(self) -> Result<action::Explain<'a>> {
         let collection = self.collection;
-        let (filter, document) = Self::checked(collection, self.filter, self.replacement, &self.options)?;
+        let options = with_kept!(self.options, self.kept);
+        let (filter, document) = Self::checked(collection, self.filter, self.replacement, &options)?;
         let filter = match &document.version {
             Some(version) => version.of(filter),
             None => filter,
@@ -511,14 +514,15 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         let replacing = collection
             .inner
             .find_one_and_replace(filter, &document.raw)
-            .with_options(self.options);
+            .with_options(options);
         Ok(in_session!(self.session, replacing).explain())
     }
 
     /// The driver's future, and what follows it.
     fn sending(self) -> Result<Replacing<'a>> {
         let is_upsert = self.options.is_upsert();
-        let (collection, options, mut session) = (self.collection, self.options, self.session);
+        let options = with_kept!(self.options, self.kept);
+        let (collection, mut session) = (self.collection, self.session);
         let (filter, document) = Self::checked(collection, self.filter, self.replacement, &options)?;
         let Some(version) = &document.version else {
             let replacing = collection
@@ -566,16 +570,17 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
 
     fn action(self) -> Result<Deleting<'a>> {
         let inner = &self.collection.inner;
-        self.collection.check_returned(self.options.returns_original())?;
+        let options = with_kept!(self.options, self.kept);
+        self.collection.check_returned(options.returns_original())?;
         if let Some(change) = deletion::<D>() {
             let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
             let deleting = inner
                 .find_one_and_update(prepared.filter, Ready(prepared.update))
-                .with_options(requiring!(self.options, kind::of_soft_delete::<D>()).into());
+                .with_options(requiring!(options, kind::of_soft_delete::<D>()).into());
             return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
         let filter = of_delete(self.collection, self.filter)?;
-        let options = requiring!(self.options, kind::of_delete::<D>(false));
+        let options = requiring!(options, kind::of_delete::<D>(false));
         let deleting = inner.find_one_and_delete(filter).with_options(options);
         Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }

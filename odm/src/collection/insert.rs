@@ -10,7 +10,7 @@ use crate::collection::action::{Session, awaitable, forward_options, in_session}
 use crate::collection::encoded::{for_insert, validated};
 use crate::collection::save::Reference;
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
-use crate::driver::{self, InsertManyResult, InsertOneResult};
+use crate::driver::{self, ErrorKind, InsertManyResult, InsertOneResult};
 use crate::error::Result;
 use crate::model::Model;
 use crate::observe::Call;
@@ -124,9 +124,11 @@ impl<'a, D: Model> InsertOne<'a, D> {
             return Box::pin(async move {
                 let (document, written) = for_insert(self.collection, self.document.document())?;
                 let inserting = send_one(&self.collection.inner, &document, self.options, self.session);
-                let result = inserting.await?;
-                self.document.write_back(&written)?;
-                Ok(result)
+                let result = inserting.await;
+                if is_inserted(&result, 0) {
+                    self.document.write_back(&written)?;
+                }
+                result
             })
             .await;
         }
@@ -154,6 +156,19 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     async move { Ok(sending.await?) }
 }
 
+/// Whether the document at this index of the call was inserted, also if the call has failed because
+/// of other documents or of the write concern.
+fn is_inserted<T>(result: &Result<T>, index: usize) -> bool {
+    let Some(error) = result.as_ref().err() else {
+        return true;
+    };
+    match error.driver().map(driver::Error::kind) {
+        Some(ErrorKind::Write(failure)) => failure.write_error.is_none(),
+        Some(ErrorKind::BulkWrite(failure)) => failure.inserted_ids.contains_key(&index),
+        _ => false,
+    }
+}
+
 impl<'a, D: Model> InsertMany<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, documents: Vec<Item<'a, D>>) -> Self {
         InsertMany {
@@ -178,18 +193,24 @@ impl<'a, D: Model> InsertMany<'a, D> {
         if has_changes || self.documents.iter().any(|d| d.document().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
-                let encoded = self.documents.iter();
-                let (documents, written): (Vec<RawDocumentBuf>, Vec<_>) = encoded
-                    .map(|document| for_insert(self.collection, document.document()))
-                    .collect::<Result<_>>()?;
-                let inserting = send_many(&self.collection.inner, &documents, self.options, self.session);
-                let result = inserting.await?;
-                for (item, written) in self.documents.into_iter().zip(&written) {
+                let mut documents: Vec<RawDocumentBuf> = Vec::with_capacity(self.documents.len());
+                // The documents of the caller that are changed, with their indexes.
+                let mut exclusive = Vec::new();
+                for (index, item) in self.documents.into_iter().enumerate() {
+                    let (document, written) = for_insert(self.collection, item.document())?;
+                    documents.push(document);
                     if let Item::Exclusive(document) = item {
-                        Reference::Exclusive(document).write_back(written)?;
+                        exclusive.push((index, document, written));
                     }
                 }
-                Ok(result)
+                let inserting = send_many(&self.collection.inner, &documents, self.options, self.session);
+                let result = inserting.await;
+                for (index, document, written) in exclusive {
+                    if is_inserted(&result, index) {
+                        Reference::Exclusive(document).write_back(&written)?;
+                    }
+                }
+                result
             })
             .await;
         }

@@ -53,10 +53,10 @@ pub(super) async fn read<D: Model, T: Output>(
     let query = Find {
         filter,
         options: requiring!(find.options, needed)
-            .sort(sort)
             .skip(0)
             .limit(i64::from(size) + 1),
         projection,
+        sort: Some(sort),
         ..find
     };
     let mut cursor = query.into_driver()?.await?;

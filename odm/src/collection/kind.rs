@@ -4,6 +4,7 @@ use crate::driver::options::ServerRequirement;
 use crate::error::{Error, Result};
 use crate::managed::CollectionKind;
 use crate::model::Model;
+use crate::update::Update;
 
 /// Fails to compile for the model of a time series. MongoDB updates its documents only by updates of
 /// many, without upserts.
@@ -26,6 +27,18 @@ pub(super) fn check_upsert<D: Model>() -> Result<()> {
     if D::BEHAVIOR.kind == CollectionKind::TimeSeries {
         return Err(Error::argument(format!(
             "`{}` is a time series, in which MongoDB does not upsert: insert the documents",
+            D::COLLECTION
+        )));
+    }
+    Ok(())
+}
+
+/// Fails for an empty update of a time series: it is sent as an operator on a field that is not
+/// changed, and MongoDB allows only operators on the meta field.
+pub(super) fn check_empty<D: Model>(update: &Update<D>) -> Result<()> {
+    if D::BEHAVIOR.kind == CollectionKind::TimeSeries && update.is_unchanged() {
+        return Err(Error::argument(format!(
+            "`{}` is a time series, in which MongoDB does not update by an empty update: do not call `update_many` for one",
             D::COLLECTION
         )));
     }

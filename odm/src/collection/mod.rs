@@ -211,8 +211,9 @@ impl<D: Model> Collection<D> {
     /// fails with [`Error::MissingId`] if the model has no source.
     ///
     /// The stored times of the [maintained fields](derive@crate::Document#maintained-fields) are
-    /// those of the insert, whatever the struct holds. Takes `&document` or `&mut document`: a
-    /// successful insert writes these times and a generated id to `&mut document`.
+    /// those of the insert, whatever the struct holds. Takes `&document` or `&mut document`: an
+    /// insert writes these times, and an id that was `None`, to `&mut document`, also if the write
+    /// concern was not satisfied.
     ///
     /// Fails with [`Error::Validation`] and [`Error::Hook`] if the model declares these.
     ///
@@ -229,7 +230,7 @@ impl<D: Model> Collection<D> {
     /// Inserts documents from any iterator of documents or of references to them. The output of the
     /// action contains the ids. For ids that are `None`, and for maintained fields, see
     /// [`insert_one`](Collection::insert_one): of references `&mut document`, such as those of
-    /// `iter_mut()`, all are written to after a call without an error.
+    /// `iter_mut()`, those that were inserted are written to, also after an error.
     ///
     /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
     /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that

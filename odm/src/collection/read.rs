@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use crate::bson::{RawDocumentBuf, doc};
-use crate::collection::action::{awaitable, forward_options};
+use crate::collection::action::{Kept, awaitable, forward_options, with_kept};
 use crate::collection::decode::{Found, ReadAs};
 use crate::collection::{Collection, NULL_ARGUMENT, filter_of};
 use crate::driver::action;
@@ -16,8 +16,6 @@ use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
-use crate::stage_versions;
-use crate::stage_versions::requiring;
 use crate::value::IntoValue;
 
 impl<D: Model> Collection<D> {
@@ -91,6 +89,7 @@ impl<D: Model> Collection<D> {
 pub struct FindOne<'a, D, T = D> {
     collection: &'a Collection<D>,
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
+    kept: Kept,
     read_as: ReadAs<T>,
     call: Call,
 }
@@ -102,6 +101,7 @@ impl<'a, D: Model> FindOne<'a, D> {
             collection,
             call: Call::new::<D>(collection.namespace(), "find_one").query(&filter),
             action: filter.map(|filter| collection.inner.find_one(filter)),
+            kept: Kept::default(),
             read_as: ReadAs::model(),
         }
     }
@@ -125,13 +125,17 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// # drop(name); Ok(()) }
     /// ```
     pub fn select<P: Projection<D> + Output>(self) -> FindOne<'a, D, P> {
-        let projection = projection::document::<P, D>();
+        let (action, projection) = match projection::document::<P, D>() {
+            Ok(projection) => (self.action, Some(Box::new(projection))),
+            Err(e) => (self.action.and(Err(e)), None),
+        };
         FindOne {
             collection: self.collection,
-            action: self.action.and_then(|action| {
-                let projection = projection?;
-                Ok(requiring!(action, stage_versions::of_projection(&projection)).projection(projection))
-            }),
+            action,
+            kept: Kept {
+                projection,
+                ..self.kept
+            },
             read_as: ReadAs::value(),
             call: self.call,
         }
@@ -139,8 +143,8 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
 
     crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
-    /// The order of the matching documents, the first of which is returned. Default: no particular
-    /// order.
+    /// The order of the matching documents, the first of which is returned. It replaces that of
+    /// [`with_options`](Self::with_options). Default: no particular order.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -149,9 +153,16 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        let sort = keys(D::fields()).into_sort();
-        self.action = self.action.map(|action| action.sort(sort));
+        self.kept.sort = Some(Box::new(keys(D::fields()).into_sort()));
         self
+    }
+
+    /// The driver's action with the projection and the sort.
+    fn sent(
+        action: Result<action::FindOne<'a, RawDocumentBuf>>,
+        kept: Kept,
+    ) -> Result<action::FindOne<'a, RawDocumentBuf>> {
+        Ok(with_kept!(action?, kept))
     }
 
     /// How the server would run the query, instead of running it: awaiting the returned action returns the
@@ -169,7 +180,7 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
     /// invalid filter.
     pub fn explain(self) -> Result<action::Explain<'a>> {
-        Ok(self.action?.explain())
+        Ok(Self::sent(self.action, self.kept)?.explain())
     }
 
     /// Runs the action. Output: the document as stored, not decoded; `None` if no document matches.
@@ -184,7 +195,7 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// # Errors
     /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
-        let finding = self.action.map(IntoFuture::into_future);
+        let finding = Self::sent(self.action, self.kept).map(IntoFuture::into_future);
         self.call.observe(async move { Ok(finding?.await?) }).await
     }
 
@@ -216,7 +227,7 @@ impl<'a, D: Model, T: Output> IntoFuture for FindOne<'a, D, T> {
             read_as: self.read_as,
             running: self.call.start(),
             call: self.call,
-            finding: match self.action {
+            finding: match Self::sent(self.action, self.kept) {
                 Ok(action) => Ok(action.with_type().into_future()),
                 Err(error) => Err(Some(error)),
             },

@@ -1,5 +1,7 @@
 //! [`Collection::save`]: inserts a document, or replaces the stored one.
 
+use std::sync::Arc;
+
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk_versions::{Built, Effect, Replaced, id_key};
@@ -72,10 +74,12 @@ impl<D: Model> Collection<D> {
 }
 
 /// What [`Collection::save`] and [`Collection::insert_one`] take: `&D`, or `&mut D`, to which the
-/// stored values are written.
+/// stored values are written, also through a `Box`, and `&Arc<D>`. For other pointers pass
+/// `&*document`.
 #[diagnostic::on_unimplemented(
     message = "expected `&document` or `&mut document` of `{D}`, found `{Self}`",
-    label = "expected `&{D}` or `&mut {D}`"
+    label = "expected `&{D}` or `&mut {D}`",
+    note = "of a pointer such as `Rc` or `MutexGuard`, pass `&*document` or `&mut *document`"
 )]
 pub trait Saved<'a, D> {
     #[doc(hidden)]
@@ -101,6 +105,24 @@ impl<'a, D: Model> Saved<'a, D> for &'a D {
 impl<'a, D: Model> Saved<'a, D> for &'a mut D {
     fn into_reference(self) -> Reference<'a, D> {
         Reference::Exclusive(self)
+    }
+}
+
+impl<'a, D: Model> Saved<'a, D> for &'a Box<D> {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Shared(self)
+    }
+}
+
+impl<'a, D: Model> Saved<'a, D> for &'a mut Box<D> {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Exclusive(self)
+    }
+}
+
+impl<'a, D: Model> Saved<'a, D> for &'a Arc<D> {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Shared(self)
     }
 }
 
@@ -174,7 +196,7 @@ impl<'a, D: Model> Save<'a, D> {
                     .update_one(filter, vec![stored])
                     .with_options(options.upsert(!encoded.was_stored()).into());
                 let result = in_session!(self.session, saving).await.map_err(Into::into);
-                let result = explained(&collection.inner, "save", result)
+                let result = explained(&collection.inner, "save", true, result)
                     .await
                     .map_err(|e| collection.conflict_of_upsert(e, &encoded))?;
                 if encoded.was_stored() && result.matched_count == 0 {

@@ -25,10 +25,12 @@ const CHANGE_OUTSIDE: &str = "update to shard key field";
 /// The time limit of reading the shard key.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// The result of a call. An error because of the shard key names the shard key. `call`: the name of the method.
+/// The result of a call. An error because of the shard key names the shard key. `call`: the name of
+/// the method. `upsert`: whether the call is an upsert.
 pub(super) async fn explained<T, U>(
     collection: &driver::Collection<U>,
     call: &'static str,
+    upsert: bool,
     result: Result<T>,
 ) -> Result<T> {
     match result {
@@ -36,6 +38,7 @@ pub(super) async fn explained<T, U>(
             collection: collection.namespace().to_string(),
             key: shard_key(collection.namespace(), collection.database()).await,
             call,
+            upsert,
             source: error,
         }),
         result => result,

@@ -164,6 +164,9 @@ macro_rules! updates {
             /// and not changed, also not their version and times. The action is still a write, which needs
             /// the privileges and the write concern of one. An upsert by an empty update fails with
             /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), as all empty updates do by default.
+            /// In a time series the call fails with
+            /// [`Error::InvalidArgument`](crate::Error::InvalidArgument): MongoDB has no update
+            /// there that changes nothing.
             ///
             /// ```
             /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -261,10 +264,11 @@ macro_rules! updates {
 
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
                 let collection = &self.collection.inner;
+                let is_upsert = self.options.is_upsert();
                 let sending = self.action().map(IntoFuture::into_future);
                 async move {
                     let result = sending?.await.map_err(Into::into);
-                    explained(collection, stringify!($method), result).await
+                    explained(collection, stringify!($method), is_upsert, result).await
                 }
             }
 
@@ -287,7 +291,7 @@ macro_rules! updates {
                         .with_options(ready.options.clone());
                     let updating = in_session!(session.as_deref_mut(), updating);
                     let result = updating.await.map_err(Into::into);
-                    let result = explained(inner, stringify!($method), result).await?;
+                    let result = explained(inner, stringify!($method), ready.options.is_upsert(), result).await?;
                     let is_done = result.matched_count > 0 || result.upserted_id.is_some();
                     if is_done || !is_found || attempts == ATTEMPTS {
                         return Ok(result);
@@ -511,9 +515,13 @@ pub(super) fn send_replacement<'a, T: Serialize>(
     options: ReplaceOneOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
+    let is_upsert = options.is_upsert();
     let replacing = collection.replace_one(filter, document).with_options(options);
     let sending = in_session!(session, replacing).into_future();
-    async move { explained(collection, "replace_one", sending.await.map_err(Into::into)).await }
+    async move {
+        let result = sending.await.map_err(Into::into);
+        explained(collection, "replace_one", is_upsert, result).await
+    }
 }
 
 awaitable!(['a, D: Model] Replace<'a, D> => UpdateResult);

@@ -68,6 +68,7 @@ pub(super) fn prepare<D: Model>(
 ) -> Result<Prepared> {
     let filter = checked(filter?)?;
     collection.check_filter(&filter)?;
+    kind::check_empty(&update)?;
     if upsert {
         update.check_upsert()?;
     }

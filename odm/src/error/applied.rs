@@ -15,7 +15,8 @@ pub struct Applied {
     pub created_collections: Vec<String>,
     /// The collections of which options were changed.
     pub modified_collections: Vec<String>,
-    /// The created indexes. They include those that another client created after the plan was made.
+    /// The created indexes. They include those that another client created after the plan was made,
+    /// and not those that another client was building then.
     pub created: Vec<(String, String)>,
     /// The indexes of which options were changed; after an error, those of which some were changed.
     pub modified: Vec<(String, String)>,

@@ -125,8 +125,9 @@ pub enum SchemaError {
         expires_at: DateTime,
     },
     /// Other clients have been building indexes of the collection for longer than
-    /// [`Apply::lease_wait`](crate::schema::Apply::lease_wait), and the server changes and drops
-    /// nothing meanwhile. Apply a new plan when the builds have ended.
+    /// [`Apply::lease_wait`](crate::schema::Apply::lease_wait): a declared index, or another one,
+    /// until whose build ends the server changes and drops nothing. Apply a new plan when the
+    /// builds have ended.
     BuildInProgress {
         /// The collection, as `database.collection`.
         namespace: String,
@@ -138,8 +139,9 @@ pub enum SchemaError {
         building: Vec<String>,
         /// How long was waited.
         waited: Duration,
-        /// The error of the driver, with the server's reply.
-        source: driver::Error,
+        /// The error of the driver, with the server's reply. `None` if a declared index is being
+        /// built.
+        source: Option<driver::Error>,
     },
     /// The collection is sharded, and an index that must be dropped, to build it again or because
     /// it is obsolete, is the only one that supports the shard key (MongoDB 6.0+).
@@ -540,10 +542,12 @@ impl std::error::Error for SchemaError {
         match self {
             // `Display` contains the text of the source.
             SchemaError::ConcurrentChange { source, .. } => source.source(),
-            SchemaError::Duplicates { source, .. } => source.as_ref().map(|e| e as _),
-            SchemaError::SearchUnsupported { source, .. }
-            | SchemaError::BuildInProgress { source, .. }
-            | SchemaError::ShardKeyIndex { source, .. } => Some(source),
+            SchemaError::Duplicates { source, .. } | SchemaError::BuildInProgress { source, .. } => {
+                source.as_ref().map(|e| e as _)
+            }
+            SchemaError::SearchUnsupported { source, .. } | SchemaError::ShardKeyIndex { source, .. } => {
+                Some(source)
+            }
             SchemaError::PartlyApplied { source, .. } => Some(&**source),
             _ => None,
         }

@@ -8,15 +8,16 @@ use crate::driver;
 pub(super) struct ShardKeyAdvice<'a> {
     /// The name of the method.
     pub(super) call: &'a str,
+    pub(super) is_upsert: bool,
     pub(super) source: &'a driver::Error,
 }
 
 impl fmt::Display for ShardKeyAdvice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let call = self.call;
-        let (code, message) = match self.source.write_errors().first() {
-            Some(write) => (Some(write.code), write.message.clone()),
-            None => (self.source.code(), self.source.to_string()),
+        let code = match self.source.write_errors().first() {
+            Some(write) => Some(write.code),
+            None => self.source.code(),
         };
         match code {
             Some(31_025) => write!(
@@ -27,12 +28,12 @@ impl fmt::Display for ShardKeyAdvice<'_> {
                 f,
                 "`{call}` changes the shard key of a document, which needs retryable writes (`retryWrites=true`) or a transaction"
             ),
-            Some(72) if message.contains("Multi-update") => write!(
+            Some(72) if call == "update_many" => write!(
                 f,
                 "`{call}` cannot change the shard key: change the documents one by one with `update_one`, whose filter needs \
                  equality with the whole present shard key"
             ),
-            _ if call == "save" || message.contains("upsert") => f.write_str(
+            _ if self.is_upsert => f.write_str(
                 "before MongoDB 7.0 an upsert needs equality with the whole shard key in its filter: use `replace_one` or \
                  `update_one` with such a filter and `upsert(true)`",
             ),

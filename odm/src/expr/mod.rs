@@ -299,7 +299,8 @@ pub(crate) fn reference(dotted: &str) -> String {
 }
 
 /// Types whose values fit where a `T` is expected: the same type, an `Option` of it, a wider
-/// number, and a [`Ref`](crate::Ref) for the ids of its model and vice versa.
+/// number, and a [`Ref`](crate::Ref) for the ids of its model and vice versa. An `Option` of a
+/// newtype of an id does not fit: state the type by `retype` of the path.
 #[diagnostic::on_unimplemented(
     message = "an expression of type `{Self}` does not fit where a `{T}` is expected",
     label = "expected `{T}`, found `{Self}`",

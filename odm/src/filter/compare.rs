@@ -18,6 +18,16 @@ pub(super) fn compare<A: AsPath>(
     )
 }
 
+/// `$ne`.
+pub(super) fn unequal<A: AsPath>(path: &A, value: Result<Bson, ValueError>) -> Filter<A::Root> {
+    if matches!(value, Ok(Bson::RegularExpression(_))) {
+        let reason = "the server does not compare with a regular expression by `$ne`: use `not` with `eq` for regular \
+                      expressions that are not equal, or with `regex` for strings that do not match";
+        return Filter::new(Err(Error::filter(path.raw().dotted(), reason)));
+    }
+    compare(path, "$ne", value)
+}
+
 /// `$in` or `$nin`.
 pub(super) fn in_list<A: AsPath>(
     path: &A,
@@ -75,7 +85,8 @@ pub(super) fn cannot_be_operand_of_all(value: &Bson) -> bool {
     matches!(value, Bson::RegularExpression(_)) || matches_beside_elements(value) || has_operator_names(value)
 }
 
-/// A comparison by order. Null is rejected: the server compares it only with null.
+/// A comparison by order. Null is rejected, because the server compares it only with null, and a
+/// regular expression, which it does not compare.
 pub(super) fn ordered<A: AsPath>(
     path: &A,
     operator: &'static str,
@@ -83,6 +94,11 @@ pub(super) fn ordered<A: AsPath>(
 ) -> Filter<A::Root> {
     if matches!(value, Ok(Bson::Null)) {
         return Filter::new(Err(unordered(path.raw(), operator)));
+    }
+    if matches!(value, Ok(Bson::RegularExpression(_))) {
+        let reason =
+            format!("`{operator}` cannot compare with a regular expression: for a pattern use `regex`");
+        return Filter::new(Err(Error::filter(path.raw().dotted(), reason)));
     }
     compare(path, operator, value)
 }

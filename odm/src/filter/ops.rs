@@ -5,7 +5,7 @@ use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::compare::{
     cannot_be_operand_of_all, compare, element_equal, in_list, is_element, matches_beside_elements, matching,
-    ordered, plain, unordered,
+    ordered, plain, unequal, unordered,
 };
 use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
@@ -46,17 +46,19 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$eq", value.into_value())
     }
 
-    /// `$ne`: not equal to the value, or missing.
+    /// `$ne`: not equal to the value, or missing. A regular expression is rejected with
+    /// [`Error::InvalidFilter`]: the server does not compare with one.
     #[doc = example!("o.status().ne(Status::Open)", r#"{"status": {"$ne": "open"}}"#)]
     fn ne(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
     {
-        compare(self, "$ne", value.into_value())
+        unequal(self, value.into_value())
     }
 
-    /// `$gt`: greater than the value. A null value is rejected with [`Error::InvalidFilter`], for
-    /// all operators of order: the server compares null only with null.
+    /// `$gt`: greater than the value. Null and a regular expression are rejected with
+    /// [`Error::InvalidFilter`], for all operators of order: the server compares null only with
+    /// null, and regular expressions not at all.
     #[doc = example!("o.total().gt(100)", r#"{"total": {"$gt": 100}}"#)]
     fn gt(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where

@@ -1,5 +1,7 @@
 //! Regular expressions of `$regex`.
 
+use std::fmt::Write as _;
+
 use crate::bson::{Document, Regex, doc};
 use crate::error::ValueError;
 
@@ -111,10 +113,19 @@ impl Pattern {
     }
 }
 
+/// The white space outside of ASCII that the option `x` ignores since MongoDB 6.1 (PCRE2), also
+/// after a backslash.
+const IGNORED: [char; 5] = ['\u{85}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
+
 /// Appends the text with a backslash before every character that can have a special meaning in a
 /// pattern.
 fn push_escaped(pattern: &mut String, text: &str) {
     for c in text.chars() {
+        if IGNORED.contains(&c) {
+            // Writing to a `String` does not fail.
+            let _ = write!(pattern, r"\x{{{:x}}}", u32::from(c));
+            continue;
+        }
         // The option `x` ignores unescaped white space. `\x0b` is the vertical tab.
         let is_space = c.is_ascii_whitespace() || c == '\x0b';
         let is_special = c.is_ascii_punctuation() && c != '_';

@@ -217,6 +217,36 @@
 //! assert_eq!(filter.to_string(), r#"{"limit": {"$gt": 60000}}"#);
 //! ```
 //!
+//! # Values of any type
+//!
+//! A field of the type [`Bson`](crate::bson::Bson) or [`bson::Document`](crate::bson::Document)
+//! contains any value. `#[serde(with = "marula::bson::exact")]` reads it as it is stored: without
+//! it a stored `{"$date": 5}` is read as a date, because crate bson reads documents with such keys
+//! as Extended JSON, and `{"$oid": "a"}` cannot be read. The field has the paths of its type. See
+//! [`bson::exact`](crate::bson::exact).
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use marula::bson::Bson;
+//! use marula::{Document, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "answers")]
+//! struct Answer {
+//!     _id: i64,
+//!     #[serde(with = "marula::bson::exact")]
+//!     value: Bson,
+//!     #[serde(with = "marula::bson::exact")]
+//!     details: BTreeMap<String, Bson>,
+//! }
+//!
+//! let a = Answer::fields();
+//! assert_eq!(a.value().eq(5).to_string(), r#"{"value": {"$eq": 5}}"#);
+//! assert_eq!(a.details().entry("unit").eq("kg").to_string(), r#"{"details.unit": {"$eq": "kg"}}"#);
+//! ```
+//!
 //! # Generic models and generic code
 //!
 //! ```

@@ -101,8 +101,10 @@
 //! fields MongoDB 8.0, and those of prefixes, suffixes and substrings MongoDB 8.2.
 //!
 //! An index that another client is building does not exist yet: a plan says so
-//! ([`Step::Building`](crate::schema::Step::Building)), and its application waits until it is built. A
-//! standalone and MongoDB 4.2 do not distinguish such an index from one that exists.
+//! ([`Step::Building`](crate::schema::Step::Building)), and its application waits until it is
+//! built, for at most [`Apply::lease_wait`](crate::schema::Apply::lease_wait). The index remains
+//! one of the other client. A standalone and MongoDB 4.2 do not distinguish such an index from one
+//! that exists.
 //!
 //! A conflict of [encrypted fields](super::encryption#changes-of-a-model) or of options that only a new collection can
 //! have (`!`) is an error in any case.

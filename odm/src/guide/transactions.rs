@@ -123,10 +123,11 @@
 //! `#[document(version)]` compares versions instead of locking: a replacement or a save of a
 //! document that was changed or deleted since it was read is
 //! [`Error::VersionConflict`](crate::Error::VersionConflict). Read it again and repeat the change.
-//! Documents that are inserted have version 0, those that a save or an upsert inserts version 1; a save
-//! with another version than 0 never inserts. An upsert that consists of
-//! [`set_on_insert`](crate::UpdateOps::set_on_insert) only does not change the version and the times of a
-//! stored document. Other updates do, even if the new values are equal to the stored ones.
+//! Documents that are inserted have the version of the struct, usually 0, those that a save or an
+//! upsert inserts version 1; a save with another version than 0 never inserts. An upsert that
+//! consists of [`set_on_insert`](crate::UpdateOps::set_on_insert) only does not change the version
+//! and the times of a stored document. Other updates do, even if the new values are equal to the
+//! stored ones.
 //!
 //! ```
 //! use marula::{Collection, Document, Error, prelude::*};

@@ -344,7 +344,7 @@ impl IndexDeclaration {
     }
 
     /// Any other option of `createIndexes`, such as `wildcardProjection`, sent unchecked. Replaces
-    /// an option of this name. `key` and `name` are no options:
+    /// an option of this name. `key` and `name` are set by other methods:
     /// [`plan`](crate::schema::Schema::plan) fails with
     /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex).
     ///

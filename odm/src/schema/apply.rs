@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bson::{DateTime, Document, doc};
+use crate::bson::{DateTime, doc};
 use crate::error::{Applied, Error, Result, SchemaError};
 use crate::schema::deployment::Feature;
 use crate::schema::lease::{Lease, SHORTEST};
@@ -26,8 +26,9 @@ pub struct Apply {
 
 impl Apply {
     /// Creates missing collections and indexes; changes and drops none. A plan that changes an
-    /// existing one is rejected before anything is written. Waits for the end of index builds of
-    /// other clients, if the indexes are declared.
+    /// existing one is rejected before anything is written. Waits for at most
+    /// [`lease_wait`](Apply::lease_wait) for the end of index builds of other clients, if the
+    /// indexes are declared.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -178,9 +179,11 @@ impl Apply {
         self
     }
 
-    /// How long to wait while another instance changes indexes, and, for each change of a
-    /// collection or an index and each drop of an index, while another index of the collection is
-    /// built. Default: 2 minutes.
+    /// How long to wait while another instance changes indexes; for each collection, while another
+    /// client builds indexes that are declared; and, for each change of a collection or an index
+    /// and each drop of an index, while another index of the collection is built. Then
+    /// [`SchemaError::LeaseTimeout`] or [`SchemaError::BuildInProgress`] is the error. Default: 2
+    /// minutes.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -376,17 +379,17 @@ impl SchemaPlan {
             self.create_collection(&target, options).await?;
             applied.created_collections.push(plan.namespace.clone());
         }
-        let missing: Vec<&Document> = plan
-            .steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Create { specification, .. } | Step::Building { specification, .. } => {
-                    Some(specification)
-                }
-                _ => None,
-            })
-            .collect();
+        let (mut missing, mut building) = (Vec::new(), Vec::new());
+        for step in &plan.steps {
+            match step {
+                Step::Create { specification, .. } => missing.push(specification),
+                Step::Building { specification, .. } => building.push(specification),
+                _ => {}
+            }
+        }
         target.create(&missing, &mut applied.created).await?;
+        let failed = target.await_builds(&building).await?;
+        target.create(&failed, &mut applied.created).await?;
         if apply.record
             && let Some(unconfirmed) = self.unconfirmed.get(&plan.collection)
         {

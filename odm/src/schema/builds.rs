@@ -89,7 +89,23 @@ pub(super) fn is_prevented_by_build(error: &driver::Error) -> bool {
 }
 
 /// Sends a command again while an index build prevents it, for at most `limit`.
-pub(super) async fn wait_for_builds<T, F>(limit: Duration, mut send: impl FnMut() -> F) -> driver::Result<T>
+pub(super) async fn wait_for_builds<T, F>(limit: Duration, send: impl FnMut() -> F) -> driver::Result<T>
+where
+    F: Future<Output = driver::Result<T>>,
+{
+    repeat_within(limit, send, |reply| {
+        reply.as_ref().is_err_and(is_prevented_by_build)
+    })
+    .await
+}
+
+/// Sends a command again while the reply is not the awaited one, for at most `limit`. Returns the
+/// last reply.
+pub(super) async fn repeat_within<T, F>(
+    limit: Duration,
+    mut send: impl FnMut() -> F,
+    is_repeated: impl Fn(&driver::Result<T>) -> bool,
+) -> driver::Result<T>
 where
     F: Future<Output = driver::Result<T>>,
 {
@@ -98,7 +114,7 @@ where
     loop {
         let reply = send().await;
         let left = limit.saturating_sub(began.elapsed());
-        if left.is_zero() || !reply.as_ref().is_err_and(is_prevented_by_build) {
+        if left.is_zero() || !is_repeated(&reply) {
             return reply;
         }
         tokio::time::sleep(pause.min(left)).await;

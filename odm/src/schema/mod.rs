@@ -66,6 +66,7 @@ pub use crate::driver::options::ServerVersion;
 use crate::driver::{self, CollectionSpecification};
 pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement, UnsupportedFeature};
 use crate::error::{Result, SchemaError};
+use crate::index::normal::is_truthy;
 use crate::model::Model;
 
 mod apply;
@@ -405,7 +406,7 @@ impl Collections {
 /// Whether the collection is capped, or will be created as one.
 fn is_capped(declared: &DeclaredCollection, existing: Option<&CollectionSpecification>) -> bool {
     let options = existing.map(|existing| &existing.options).or(declared.options());
-    options.is_some_and(|options| options.get_bool("capped").unwrap_or(false))
+    options.is_some_and(|options| options.get("capped").is_some_and(is_truthy))
 }
 
 /// Checks the indexes of a time series that the steps build. Returns what the deployment does not

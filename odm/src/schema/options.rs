@@ -2,7 +2,7 @@
 
 use crate::bson::{Bson, Document, doc};
 use crate::driver::CollectionSpecification;
-use crate::index::normal::{is_listed_collation, normal_collation, number};
+use crate::index::normal::{is_listed_collation, is_truthy, normal_collation, number};
 use crate::schema::Step;
 use crate::schema::deployment::Deployment;
 use crate::schema::features::feature_of_change;
@@ -90,6 +90,7 @@ fn is_equal(name: &str, declared: &Bson, options: &Document) -> bool {
         ("changeStreamPreAndPostImages", declared, None) => {
             declared.as_document() == Some(&doc! { "enabled": false })
         }
+        ("capped", declared, Some(existing)) => is_truthy(declared) == is_truthy(existing),
         ("capped", declared, None) => declared == &Bson::Boolean(false),
         ("validationLevel", declared, None) => declared.as_str() == Some("strict"),
         ("validationAction", declared, None) => declared.as_str() == Some("error"),
@@ -118,7 +119,7 @@ fn can_change(name: &str, declared: &Document, existing: &Document) -> bool {
         "viewOn" | "pipeline" => declared.contains_key("viewOn") && existing.contains_key("viewOn"),
         "expireAfterSeconds" => true,
         // MongoDB 6.0+.
-        "size" | "max" => existing.get_bool("capped").unwrap_or(false),
+        "size" | "max" => existing.get("capped").is_some_and(is_truthy),
         "timeseries" => is_coarser(declared, existing),
         _ => false,
     }

@@ -28,8 +28,8 @@ pub enum SearchMode {
     /// [`SchemaError::SearchUnsupported`].
     #[default]
     Required,
-    /// As `Required`, but on a deployment without search they are skipped, such as in development;
-    /// the plan contains them as [`Step::SkipSearchIndex`].
+    /// They are planned and applied, and skipped on a deployment without search, such as in
+    /// development; the plan contains them as [`Step::SkipSearchIndex`].
     Optional,
     /// They are ignored, and nothing is sent for them.
     Off,

@@ -76,9 +76,12 @@ pub enum Step {
         /// The declared specification.
         specification: Document,
     },
-    /// The index is declared, and another client is building it with the same keys and options. It
-    /// is in the `createIndexes` of the plan, which waits until the build ends, and creates the
-    /// index if the build fails.
+    /// The index is declared, and another client is building it with the same keys and options. The
+    /// application of the plan waits until the build ends, for at most
+    /// [`Apply::lease_wait`](super::Apply::lease_wait), and creates the index if the build has
+    /// failed. An index that the other client has built is not in
+    /// [`Applied::created`](crate::error::Applied), and is not recorded as created from a
+    /// declaration: it never becomes obsolete.
     ///
     /// MongoDB 4.4+. A standalone, MongoDB 4.2 and a client with the strict Stable API do not
     /// distinguish indexes that are being built: such an index is kept.

@@ -8,7 +8,7 @@ use crate::collection::sharded::shard_key;
 use crate::driver::{self, IndexModel};
 use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
 use crate::index::normal::{is_truthy, normalize};
-use crate::schema::builds::{Listed, is_prevented_by_build, wait_for_builds};
+use crate::schema::builds::{Listed, is_prevented_by_build, repeat_within, wait_for_builds};
 use crate::schema::collated::with_simple_collation;
 use crate::schema::deployment::Deployment;
 use crate::schema::record::{Creation, Kind};
@@ -78,6 +78,44 @@ impl Target<'_> {
         let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
         let creation = self.begin_if_recorded(&names).await?;
         self.build(specifications, creation, created).await
+    }
+
+    /// Waits until other clients have built indexes. Returns those whose build has failed.
+    ///
+    /// # Errors
+    /// [`SchemaError::BuildInProgress`] after the limit.
+    pub(super) async fn await_builds<'s>(
+        &self,
+        specifications: &[&'s Document],
+    ) -> Result<Vec<&'s Document>> {
+        if specifications.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_of = |listed: &Listed, s: &Document| listed.building.contains(name_of(s));
+        let list = || Listed::of(self.database, &self.plan.collection, &self.deployment);
+        let listed = repeat_within(self.build_wait, list, |listed| {
+            listed
+                .as_ref()
+                .is_ok_and(|listed| specifications.iter().any(|s| is_of(listed, s)))
+        })
+        .await?;
+        if let Some(building) = specifications.iter().find(|s| is_of(&listed, s)) {
+            return Err(SchemaError::BuildInProgress {
+                namespace: self.plan.namespace.clone(),
+                prevented: format!("the creation of index `{}`", name_of(building)),
+                building: listed.building.into_iter().collect(),
+                waited: self.build_wait,
+                source: None,
+            }
+            .into());
+        }
+        let exists = |s: &Document| {
+            listed
+                .specifications
+                .iter()
+                .any(|listed| name_of(listed) == name_of(s))
+        };
+        Ok(specifications.iter().copied().filter(|s| !exists(s)).collect())
     }
 
     /// Creates indexes whose creation has begun.
@@ -223,7 +261,7 @@ impl Target<'_> {
             prevented,
             building: listed.unwrap_or_default().building.into_iter().collect(),
             waited,
-            source: error,
+            source: Some(error),
         }
         .into()
     }

@@ -43,8 +43,8 @@ enum Body {
     Unchanged,
 }
 
-const NOTHING: &str =
-    "the update changes nothing; if it may, call `allow_empty()` of the action, which must not be an upsert";
+const NOTHING: &str = "the update changes nothing; if it may, use `update_one`, `update_many` or `find_one_and_update` with \
+                       `allow_empty()`, and without `upsert`";
 
 /// A change to documents of type `R`.
 ///
@@ -123,6 +123,11 @@ impl<R> Update<R> {
     }
 
     /// Allows that the update is empty: then it is sent as one that changes no stored document.
+    /// Whether the update is empty, and allowed to be.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        matches!(self.body, Ok(Body::Unchanged))
+    }
+
     pub(crate) fn allow_empty(&mut self) {
         if self.is_empty() {
             self.body = Ok(Body::Unchanged);
@@ -132,7 +137,11 @@ impl<R> Update<R> {
     /// Rejects an upsert by an empty update.
     pub(crate) fn check_upsert(&self) -> Result<()> {
         match &self.body {
-            Ok(Body::Unchanged) => Err(Error::update("", NOTHING)),
+            Ok(Body::Unchanged) => Err(Error::update(
+                "",
+                "an upsert by an empty update would insert a document without fields: use an update without `upsert`, or \
+                 insert the document",
+            )),
             _ => Ok(()),
         }
     }

@@ -385,3 +385,31 @@ fn uuids_of_both_types_are_values_of_each_others_fields() {
         assert_eq!(other.into_document().unwrap(), same.into_document().unwrap());
     }
 }
+
+/// The server has no order of regular expressions, and no `$ne` of one.
+#[test]
+fn regular_expressions_are_not_compared() {
+    let regex = || {
+        Bson::RegularExpression(marula::bson::Regex {
+            pattern: "^a".try_into().expect("no NUL"),
+            options: String::new().try_into().expect("no NUL"),
+        })
+    };
+    let o = Order::fields();
+    let refused = [
+        o.raw().ne(regex()),
+        o.raw().gt(regex()),
+        o.raw().gte(regex()),
+        o.raw().lt(regex()),
+        o.raw().lte(regex()),
+    ];
+    for filter in refused {
+        match filter.into_document() {
+            Err(Error::InvalidFilter { path, reason }) => {
+                assert!(path == "raw" && reason.contains("regular expression"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    check(|o| o.raw().eq(regex()), doc! { "raw": { "$eq": regex() } });
+}

@@ -276,7 +276,7 @@ fn display_prints_what_is_sent() {
     assert_eq!(pipeline.to_string(), r#"[{"$set": {"a": null}}]"#);
     assert_eq!(
         Update::<Order>::empty().to_string(),
-        "<invalid update at its top level: the update changes nothing; if it may, call `allow_empty()` of the action, \
-         which must not be an upsert>"
+        "<invalid update at its top level: the update changes nothing; if it may, use `update_one`, `update_many` or \
+         `find_one_and_update` with `allow_empty()`, and without `upsert`>"
     );
 }

@@ -2,9 +2,12 @@
 
 use crate::common::{Env, Observed};
 use marula::bson::{Bson, doc};
-use marula::driver::options::{AggregateOptions, Collation, Hint, ReadConcern, WriteConcern};
+use marula::driver::options::{
+    AggregateOptions, Collation, FindOneAndUpdateOptions, FindOptions, Hint, ReadConcern, WriteConcern,
+};
 use marula::prelude::*;
-use marula::{Collection, Document, Ref};
+use marula::relation::LoadOptions;
+use marula::{Collection, Document, Fields, Projection, Ref};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -139,5 +142,103 @@ async fn relations_are_loaded_within_a_transaction() {
         sent.iter()
             .all(|find| find.get("comment") == Some(&"many".into()))
     );
+    env.stop().await;
+}
+
+#[derive(Debug, PartialEq, Deserialize, Projection)]
+#[document(of = Order)]
+struct Buyer {
+    customer: Ref<Customer>,
+}
+
+/// All options of the driver do not replace what `select` and `sort` have set.
+#[tokio::test]
+async fn all_options_keep_the_projection_and_the_sort() {
+    let env = Env::start().await;
+    let observed = Observed::of(&env);
+    let orders: Collection<Order> = observed.db.collection();
+    orders.insert_many([order(1, 1), order(2, 1)]).await.unwrap();
+    let all = || FindOptions::default().comment("all").sort(doc! { "customer": 1 });
+    let by_customer = |o: Fields<Order>| o.customer().eq(Ref::new(1));
+    let one = orders
+        .find_one(by_customer)
+        .select::<Buyer>()
+        .sort(|o| o._id().desc());
+    one.with_options(all()).required().await.unwrap();
+    let one = orders
+        .find_one(by_customer)
+        .select::<Buyer>()
+        .sort(|o| o._id().desc());
+    one.with_options(all()).raw().await.unwrap().unwrap();
+    let many = orders
+        .find(by_customer)
+        .select::<Buyer>()
+        .sort(|o| o._id().desc());
+    assert_eq!(many.with_options(all()).await.unwrap().len(), 2);
+    let sent = observed.take("find");
+    assert_eq!(sent.len(), 3);
+    for sent in sent {
+        let projection = sent.get_document("projection").unwrap();
+        assert_eq!(projection.get("customer"), Some(&1.into()), "{sent}");
+        assert_eq!(sent.get_document("sort").unwrap(), &doc! { "_id": -1 });
+        assert_eq!(sent.get_str("comment").unwrap(), "all");
+    }
+    let changing = orders.find_one_and_update(by_customer, |o| o.customer().set(Ref::new(2)));
+    let changing = changing.select::<Buyer>().sort(|o| o._id().desc());
+    let options = FindOneAndUpdateOptions::default().comment("all");
+    let before = changing.with_options(options).required().await.unwrap();
+    assert_eq!(before.customer, Ref::new(1));
+    let sent = observed.take("findAndModify").remove(0);
+    assert_eq!(sent.get_document("sort").unwrap(), &doc! { "_id": -1 });
+    assert!(
+        sent.contains_key("fields") && sent.contains_key("comment"),
+        "{sent}"
+    );
+    // A later sort replaces the earlier one.
+    let last = orders
+        .find_one(by_customer)
+        .sort(|o| o._id().desc())
+        .sort(|o| o._id().asc());
+    assert_eq!(last.required().await.unwrap()._id, 1);
+    env.stop().await;
+}
+
+/// The time limit of a load is that of all of its queries.
+#[tokio::test]
+async fn a_load_has_one_time_limit() {
+    let env = Env::start().await;
+    if env.server().is_none() {
+        return env.stop().await;
+    }
+    let observed = Observed::of(&env);
+    let customers: Collection<Customer> = observed.db.collection();
+    customers
+        .insert_many((0..3).map(|_id| Customer { _id }))
+        .await
+        .unwrap();
+    let slow = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 100 },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(slow).await.unwrap();
+    let options = LoadOptions::default()
+        .timeout(Duration::from_secs(60))
+        .comment("load");
+    let loaded = customers.load(0..10_001_i64).with_options(options).await.unwrap();
+    assert_eq!(loaded.len(), 3);
+    let sent = observed.take("find");
+    let limits: Vec<i64> = sent
+        .iter()
+        .map(|find| find.get_i64("maxTimeMS").unwrap())
+        .collect();
+    assert!(limits.len() == 2 && limits[1] <= 60_000 - 100, "{limits:?}");
+    assert!(
+        sent.iter()
+            .all(|find| find.get("comment") == Some(&"load".into()))
+    );
+    let without = customers.load([1]).timeout(Duration::ZERO).await.unwrap();
+    assert_eq!(without.len(), 1);
+    assert!(!observed.take("find")[0].contains_key("maxTimeMS"));
     env.stop().await;
 }

@@ -185,3 +185,38 @@ async fn a_plan_says_that_a_smaller_collection_loses_documents() {
     }
     env.stop().await;
 }
+
+#[tokio::test]
+async fn an_empty_update_of_a_time_series_is_not_sent() {
+    let env = Env::start().await;
+    let readings = env.db.collection::<Reading>();
+    let empty = readings.update_many(|r| r.source().sensor().eq("a"), |_| marula::Update::empty());
+    let error = empty.allow_empty().await.unwrap_err();
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
+    assert!(
+        error.to_string().contains("`readings` is a time series"),
+        "{error}"
+    );
+    env.stop().await;
+}
+
+/// Older servers list the options of collections as they were sent.
+#[tokio::test]
+async fn a_number_declares_a_capped_collection() {
+    let env = Env::start().await;
+    let create = doc! { "create": "log", "capped": 1, "size": 4096, "max": 2 };
+    env.db.driver().run_command(create).await.unwrap();
+    let schema = || env.db.schema().register::<LogEntry>();
+    assert!(schema().plan().await.unwrap().is_empty());
+    if !env.is_before(6, 0).await {
+        #[derive(Serialize, Deserialize, Document)]
+        #[document(collection = "log", capped(size = 8192, max = 2))]
+        struct LargerLog {
+            _id: i64,
+        }
+        let plan = env.db.schema().register::<LargerLog>().plan().await.unwrap();
+        let steps: Vec<&Step> = plan.steps().map(|(_, step)| step).collect();
+        assert!(matches!(steps[0], Step::ModifyCollection { .. }), "{plan}");
+    }
+    env.stop().await;
+}

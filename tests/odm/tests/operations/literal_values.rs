@@ -7,7 +7,7 @@ use std::fmt::Display;
 use crate::common::Env;
 use marula::bson::{Bson, DateTime, Document as Doc, RawDocumentBuf, Regex, Timestamp, bson, doc, to_vec};
 use marula::prelude::*;
-use marula::{Collection, Document, Error, Fields, Filter, IntoUpdate, Pattern, Update, expr};
+use marula::{Collection, Document, Embedded, Error, Fields, Filter, IntoUpdate, Pattern, Update, expr};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -18,10 +18,29 @@ use serde::{Deserialize, Serialize};
 #[document(collection = "literals")]
 struct Literal {
     _id: i64,
-    #[serde(default)]
+    #[serde(with = "marula::bson::exact", default)]
     any: Bson,
+    #[serde(with = "marula::bson::exact")]
     list: Vec<Bson>,
+    #[serde(with = "marula::bson::exact")]
     map: BTreeMap<String, Bson>,
+    #[serde(default)]
+    docs: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Part {
+    #[serde(with = "marula::bson::exact")]
+    v: Bson,
+    #[serde(with = "marula::bson::exact")]
+    list: Vec<Bson>,
+}
+
+fn part(value: &Bson) -> Part {
+    Part {
+        v: value.clone(),
+        list: vec![start()],
+    }
 }
 
 fn literal(id: i64, value: &Bson) -> Literal {
@@ -30,10 +49,18 @@ fn literal(id: i64, value: &Bson) -> Literal {
         any: value.clone(),
         list: vec![value.clone()],
         map: BTreeMap::from([("k".to_owned(), value.clone())]),
+        docs: vec![part(value)],
     }
 }
 
-const OPERATORS: [&str; 24] = [
+/// Names of operators and of the types of Extended JSON.
+const OPERATORS: [&str; 30] = [
+    "$date",
+    "$oid",
+    "$uuid",
+    "$binary",
+    "$numberLong",
+    "$timestamp",
     "$each",
     "$slice",
     "$sort",
@@ -164,7 +191,8 @@ fn ensure(condition: bool, text: impl Display) -> Failure {
     if condition { Ok(()) } else { Err(text.to_string()) }
 }
 
-/// An update of the document `{any: 1, list: ["start"], map: {}}`, and the field that it changes.
+/// An update of the document `{any: 1, list: ["start"], map: {}, docs: [{v: 1, list: ["start"]}]}`,
+/// and the field that it changes. For a comparison, `v` is the value.
 struct Write {
     name: &'static str,
     update: fn(Fields<Literal>, Bson) -> Update<Literal>,
@@ -211,7 +239,23 @@ const fn removal(
     }
 }
 
-const WRITES: [Write; 11] = [
+/// A write to the list `[{v: value, list: ["start"]}]`.
+const fn of_docs(
+    name: &'static str,
+    update: fn(Fields<Literal>, Bson) -> Update<Literal>,
+    expected: fn(Bson) -> Bson,
+) -> Write {
+    Write {
+        field: "docs",
+        ..removal(name, update, expected)
+    }
+}
+
+fn nested_part(value: Bson) -> Bson {
+    bson!([{ "v": value, "list": [start()] }])
+}
+
+const WRITES: [Write; 19] = [
     write("set", |l, v| l.any().set(v), "any", |v| v),
     write("push", |l, v| l.list().push(v), "list", |v| bson!([start(), v])),
     write(
@@ -247,6 +291,52 @@ const WRITES: [Write; 11] = [
         |_| bson!(["x", start()]),
     ),
     removal("set of the whole", |l, v| l.list().set(vec![v]), |v| bson!([v])),
+    write(
+        "min",
+        |l, v| l.map().entry("k").min(v),
+        "map",
+        |v| bson!({ "k": v }),
+    ),
+    write(
+        "max",
+        |l, v| l.map().entry("k").max(v),
+        "map",
+        |v| bson!({ "k": v }),
+    ),
+    write(
+        "nested set",
+        |l, v| l.docs().nth(0).v().set(v),
+        "docs",
+        nested_part,
+    ),
+    write(
+        "set of each",
+        |l, v| l.docs().all_positional().v().set(v),
+        "docs",
+        nested_part,
+    ),
+    write(
+        "nested push",
+        |l, v| l.docs().nth(0).list().push(v),
+        "docs",
+        |v| bson!([{ "v": 1, "list": [start(), v] }]),
+    ),
+    write(
+        "push of a document",
+        |l, v| l.docs().push(part(&v)),
+        "docs",
+        |v| bson!([{ "v": 1, "list": [start()] }, { "v": v, "list": [start()] }]),
+    ),
+    of_docs(
+        "pull by a nested field",
+        |l, v| l.docs().pull(|d| d.v().eq(v)),
+        |_| bson!([]),
+    ),
+    of_docs(
+        "filtered_positional by a nested field",
+        |l, v| l.docs().filtered_positional(|d| d.v().eq(v)).v().set("x"),
+        |_| nested_part(bson!("x")),
+    ),
 ];
 
 async fn stored(literals: &Collection<Literal>, id: i64, field: &str) -> Option<Bson> {
@@ -256,8 +346,29 @@ async fn stored(literals: &Collection<Literal>, id: i64, field: &str) -> Option<
     Some(value.try_into().expect("valid BSON"))
 }
 
+/// The calls that take an update.
+const CALLS: [&str; 4] = ["update_by_id", "update_many", "bulk", "find_one_and_update"];
+
+async fn update(
+    literals: &Collection<Literal>,
+    call: &str,
+    write: &Write,
+    value: &Bson,
+) -> Result<(), Error> {
+    let update = |l: Fields<Literal>| (write.update)(l, value.clone());
+    match call {
+        "update_by_id" => literals.update_by_id(1, update).await.map(drop),
+        "update_many" => literals.update_many(|l| l._id().eq(1), update).await.map(drop),
+        "bulk" => literals.bulk().update_by_id(1, update).await.map(drop),
+        _ => {
+            let found = literals.find_one_and_update(|l| l._id().eq(1), update);
+            found.required().await.map(drop)
+        }
+    }
+}
+
 async fn writes(literals: &Collection<Literal>, value: &Bson) -> Failure {
-    for write in &WRITES {
+    for (write, call) in WRITES.iter().flat_map(|write| CALLS.map(|call| (write, call))) {
         // The record of what is sent would contain each document of a `$pull`.
         if write.name == "pull" && matches!(value, Bson::Document(_)) {
             continue;
@@ -267,26 +378,28 @@ async fn writes(literals: &Collection<Literal>, value: &Bson) -> Failure {
             any: Bson::Int32(1),
             list: (write.before)(value),
             map: BTreeMap::new(),
+            docs: vec![part(if write.is_comparison {
+                value
+            } else {
+                &Bson::Int32(1)
+            })],
         };
         literals
             .replace(&before)
             .upsert(true)
             .await
             .map_err(|e| format!("replace: {e}"))?;
-        let written = literals
-            .update_by_id(1, |l| (write.update)(l, value.clone()))
-            .await;
-        if let Err(error) = written {
+        if let Err(error) = update(literals, call, write, value).await {
             // Nothing compares with `undefined`.
             let is_refused = write.is_comparison && matches!(value, Bson::Undefined);
-            ensure(is_refused, format!("{}: {error}", write.name))?;
+            ensure(is_refused, format!("{} by {call}: {error}", write.name))?;
             continue;
         }
         let found = stored(literals, 1, write.field).await;
         let expected = (write.expected)(value.clone());
         ensure(
             found.as_ref().is_some_and(|found| same(found, &expected)),
-            format!("{} stored {found:?}, not {expected:?}", write.name),
+            format!("{} by {call} stored {found:?}, not {expected:?}", write.name),
         )?;
     }
     inserts(literals, value).await
@@ -544,7 +657,21 @@ async fn text_is_found_literally_with_every_option() {
     }
     let env = Env::start().await;
     let texts: Collection<Text> = env.db.collection();
-    let all = ["a b", "ab", "a\tb", "a\nb", "a\u{b}b", "a#b", "a.b", "A B"];
+    let all = [
+        "a b",
+        "ab",
+        "a\tb",
+        "a\nb",
+        "a\u{b}b",
+        "a#b",
+        "a.b",
+        "A B",
+        "a\u{85}b",
+        "a\u{200e}b",
+        "a\u{200f}b",
+        "a\u{2028}b",
+        "a\u{2029}b",
+    ];
     let stored = (0..).zip(all).map(|(_id, text)| Text {
         _id,
         text: text.to_owned(),

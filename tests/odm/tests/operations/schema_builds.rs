@@ -31,6 +31,21 @@ struct UniqueOldVisit {
     old: i32,
 }
 
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits")]
+struct BareVisit {
+    _id: i64,
+}
+
+/// Returns after this number of commands `listIndexes`.
+async fn listed(observed: &Observed, count: usize) {
+    let mut seen = 0;
+    while seen < count {
+        seen += observed.take("listIndexes").len();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// Two visits, and a build of an index that does not end. Drop the build, and the future returns its reply.
 async fn building(
     env: &Env,
@@ -91,26 +106,27 @@ async fn an_index_that_is_being_built_is_waited_for() {
             matches!(&error, Error::Schema(SchemaError::NotInSync { plan }) if plan.contains("is building it")),
             "{error}"
         );
+        observed.take("listIndexes");
         let mut applying = Vec::new();
         for mode in [SyncMode::Additive, SyncMode::Full] {
             applying.push(tokio::spawn(schema().sync(mode)));
-            builds.wait_for_builds(1 + applying.len()).await;
-            let sent = observed.take("createIndexes");
-            let sent: Vec<&Doc> = sent
-                .iter()
-                .flat_map(|command| command.get_array("indexes").unwrap())
-                .filter_map(bson::Bson::as_document)
-                .collect();
-            assert_eq!(sent, [&specification]);
+            // The plan, and the wait.
+            listed(&observed, 2).await;
         }
         assert!(applying.iter().all(|applying| !applying.is_finished()));
         builds.release();
         sending.await.unwrap().unwrap();
         for applying in applying {
             let applied = applying.await.unwrap().unwrap();
-            assert_eq!(applied.created.len(), 1, "{applied}");
+            assert!(applied.is_empty(), "{applied}");
         }
+        assert!(observed.take("createIndexes").is_empty());
         assert!(schema().plan().await.unwrap().is_empty());
+        // The index is one of the other client: it is unknown, and not obsolete, without its
+        // declaration.
+        let plan = env.db.schema().register::<BareVisit>().plan().await.unwrap();
+        let steps: Vec<&Step> = plan.steps().map(|(_, step)| step).collect();
+        assert!(matches!(steps[..], [Step::Unknown { .. }]), "{plan}");
         env.stop().await;
     }
 }
@@ -124,12 +140,10 @@ async fn a_build_of_another_client_that_fails_is_an_error() {
     };
     let index = doc! { "key": { "old": 1 }, "name": "old_1", "unique": true };
     let (builds, sending) = building(&env, server, index).await;
-    let database = env.db.clone();
-    let applying = tokio::spawn(async move {
-        let schema = database.schema().register::<UniqueOldVisit>();
-        schema.sync(SyncMode::Additive).await
-    });
-    builds.wait_for_builds(2).await;
+    let observed = Observed::of(&env);
+    let schema = observed.db.schema().register::<UniqueOldVisit>();
+    let applying = tokio::spawn(schema.sync(SyncMode::Additive));
+    listed(&observed, 2).await;
     builds.release();
     assert!(sending.await.unwrap().unwrap_err().is_duplicate_key());
     let error = applying.await.unwrap().unwrap_err();
@@ -137,6 +151,32 @@ async fn a_build_of_another_client_that_fails_is_an_error() {
         matches!(error, Error::Schema(SchemaError::Duplicates { .. })),
         "{error}"
     );
+    env.stop().await;
+}
+
+/// The wait for the build of a declared index has a limit.
+#[tokio::test]
+async fn the_wait_for_a_declared_index_has_a_limit() {
+    let env = Env::start_with(TestServer::builder().replica_set()).await;
+    let Some(server) = env.server() else {
+        return env.stop().await;
+    };
+    let index = doc! { "key": { "email": 1 }, "name": "mail" };
+    let (builds, sending) = building(&env, server, index).await;
+    let plan = env.db.schema().register::<MailedVisit>().plan().await.unwrap();
+    let apply = Apply::additive().lease_wait(Duration::from_millis(20));
+    let error = plan.apply(apply).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "schema: the creation of index `mail` of {}.visits has waited 20ms for index builds of other clients (mail); apply \
+             again when they have ended, or wait longer with `Apply::lease_wait`",
+            env.db.name()
+        )
+    );
+    assert!(error.driver().is_none());
+    builds.release();
+    sending.await.unwrap().unwrap();
     env.stop().await;
 }
 

@@ -318,6 +318,12 @@ async fn a_write_without_the_shard_key_names_it() {
             adult().await.map(drop),
             "before MongoDB 7.0 `update_one` needs equality with `_id` or with the whole shard key in its filter",
         );
+        // The message of the server contains the filter.
+        let by_text = marula::Filter::raw(doc! { "note": "upsert" });
+        named(
+            people.update_one(|_| by_text, |p| p.age().inc(1)).await.map(drop),
+            "before MongoDB 7.0 `update_one` needs equality with `_id` or with the whole shard key in its filter",
+        );
         named(
             people.delete_one(|p| p.age().eq(36)).await.map(drop),
             "before MongoDB 7.0 `delete_one` needs equality with `_id` or with the whole shard key in its filter",
