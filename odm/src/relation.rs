@@ -453,7 +453,7 @@ impl<D: Model> Collection<D> {
 
 /// Setters of the options of all queries, from the list that the driver declares them in.
 macro_rules! load_options {
-    ({} $($(#[$doc:meta])* $([$mark:ident])? $name:ident: $kind:ident $($type:path)? $(= $wire:literal $(since $since:ident)?)?;)*) => {
+    ({} $($(#[$doc:meta])* $([$mark:ident])? $name:ident: $kind:ident $($type:path)? $(= $wire:literal $(since $since:ident)?)? $([needs $needs:tt])?;)*) => {
         $(load_options! { @setter [$($mark)?] $(#[$doc])* $name: $kind $($type)? })*
     };
     (@setter [driver] $($rest:tt)*) => {};
@@ -469,7 +469,7 @@ macro_rules! load_options {
     (@setter [] $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
         $(#[$doc])*
         pub fn $name(mut self, value: crate::driver::__option_argument!($kind $($type)?)) -> Self {
-            self.find = self.find.$name(value);
+            self.find = self.find.$name(value).__require_versions();
             self
         }
     };
@@ -496,7 +496,7 @@ pub struct LoadOptions {
 impl LoadOptions {
     crate::driver::__query_options! { load_options {} }
 
-    /// None of the options needs a newer server.
+    /// The options state their versions already.
     fn __require_versions(self) -> Self {
         self
     }

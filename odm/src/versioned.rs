@@ -77,7 +77,8 @@ use crate::model::Model;
 ///   would insert a second document: an older document that another client stores at this moment is updated
 ///   in the older form. In a transaction, no other client stores documents between the two.
 /// - In a transaction the upgrade is part of the transaction. Otherwise it remains if the update fails.
-/// - An upgraded document that no longer matches the filter is not updated.
+/// - An upgraded document that no longer matches the filter is not updated. An upsert then inserts a second
+///   document: its filter needs fields that no upgrade changes, such as `_id`.
 /// - A model with encrypted fields is not upgraded: an update that matches a document of an older version is
 ///   [`Error::Encode`](crate::Error::Encode). Read the document, and save it.
 /// - Soft deletion and restoration, updates of time series, and

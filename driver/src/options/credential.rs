@@ -41,6 +41,10 @@ pub enum AuthMechanism {
 }
 
 impl AuthMechanism {
+    /// The names of all mechanisms, for the text of an error.
+    pub(crate) const NAMES: &str =
+        "SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC";
+
     /// The mechanism as `authMechanism` spells it.
     #[must_use]
     pub fn as_str(&self) -> &'static str {

@@ -104,10 +104,11 @@ impl ClientOptions {
         // First: the parts of a credential are of no use to a mechanism without implementation.
         let given = self.credential.as_ref();
         if self.ignored_mechanism && given.is_none_or(|credential| credential.mechanism.is_none()) {
-            return Err(Error::invalid_argument(
+            return Err(Error::invalid_argument(format!(
                 "the authMechanism of the connection string is unknown, so that connections would be authenticated in \
-                 another way, or not at all; write the name of a mechanism, or leave the option out",
-            ));
+                 another way, or not at all; write {}, or leave the option out",
+                AuthMechanism::NAMES
+            )));
         }
         let mechanism = given
             .and_then(|credential| Some((credential.mechanism.as_ref()?, credential)))

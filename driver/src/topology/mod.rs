@@ -186,7 +186,7 @@ impl Topology {
             );
         }
         if servers.len() == 1 {
-            return format!("; the host name {host} could not be resolved");
+            return format!("; check the host name {host} of the connection string");
         }
         String::new()
     }

@@ -223,13 +223,14 @@
 //!
 //! # PATCH
 //!
-//! With nothing to change the call fails: ask [`Update::is_empty`](crate::Update::is_empty) before.
+//! With nothing to change the call would fail: `allow_empty` permits it, and the document is only read.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! let (status, note) = (Some(Status::Paid), None::<String>);
 //! orders
 //!     .update_by_id(1, |o| (status.map(|s| o.status().set(s)), note.map(|n| o.note().set(n))))
+//!     .allow_empty()
 //!     .required()
 //!     .await?;
 //! # Ok(()) });

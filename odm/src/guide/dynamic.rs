@@ -151,8 +151,10 @@
 //! assert_eq!(update.to_string(), r#"{"$set": {"status": "paid"}, "$unset": {"note": ""}}"#);
 //! orders.update_by_id(1, |_| update).required().await?;
 //!
-//! // An empty update is an error of the call, so ask first.
-//! assert!(patch(&Order::fields(), Patch::default()).is_empty());
+//! // An empty update is an error of the call, unless `allow_empty` permits it: then the document is only read.
+//! let update = patch(&Order::fields(), Patch::default());
+//! assert!(update.is_empty());
+//! orders.update_by_id(1, |_| update).allow_empty().required().await?;
 //! # Ok(()) });
 //! ```
 //!

@@ -258,9 +258,7 @@ impl State {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
                 None => {
                     self.options.ignored_mechanism = true;
-                    self.reader.warn_ignored(
-                        "SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC",
-                    );
+                    self.reader.warn_ignored(AuthMechanism::NAMES);
                 }
             },
             "gssapiservicename" => {

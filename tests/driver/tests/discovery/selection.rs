@@ -289,11 +289,11 @@ async fn the_error_names_the_host_that_could_not_be_resolved() {
     for (uri, expected) in [
         (
             "mongodb://db.example/?directConnection=true".to_owned(),
-            "; the host name db.example could not be resolved",
+            "; check the host name db.example of the connection string",
         ),
         (
             "mongodb://db.example/?replicaSet=rs".to_owned(),
-            "; the host name db.example could not be resolved",
+            "; check the host name db.example of the connection string",
         ),
         (
             server.uri("replicaSet=rs"),

@@ -5,7 +5,7 @@ use marula_driver::bson::{
     to_canonical_json, to_vec,
 };
 
-use super::Target;
+use super::{Target, encoded};
 
 pub(super) const TARGET: Target = Target {
     name: "bson",
@@ -37,8 +37,11 @@ fn run(bytes: &[u8]) {
     if let Ok(document) = &read
         && !has_dollar_keys(document)
     {
-        let by_serde = by_serde.expect("serde can deserialise it");
-        assert_eq!(to_vec(document).ok(), to_vec(&by_serde).ok());
+        match by_serde {
+            Ok(by_serde) => assert_eq!(encoded(document), encoded(&by_serde)),
+            // Serde reads fewer levels.
+            Err(error) => assert!(error.to_string().contains("levels"), "{error}"),
+        }
     }
     if let Ok(raw) = RawDocument::from_bytes(bytes) {
         // Formatting the raw bytes can fail, but must not panic.
@@ -47,10 +50,9 @@ fn run(bytes: &[u8]) {
 }
 
 fn keeps_its_value(document: &Document) {
-    let bytes = to_vec(document).expect("a parsed document can be encoded");
+    let bytes = encoded(document);
     let again = decode_document(&bytes).expect("an encoded document can be parsed");
-    let bytes_again = to_vec(&again).expect("it can be encoded again");
-    assert_eq!(bytes, bytes_again);
+    assert_eq!(bytes, encoded(&again));
     let text = to_canonical_json(document).expect("it can be formatted");
     if from_extended_json(&text).is_err() {
         assert!(looks_like_a_wrapper(document), "{text} cannot be parsed");
@@ -60,7 +62,7 @@ fn keeps_its_value(document: &Document) {
 /// Whether the text contains a key that starts with a dollar, or another dollar after a quotation
 /// mark.
 fn has_dollar_keys(document: &Document) -> bool {
-    to_vec(document).is_ok_and(|bytes| bytes.contains(&b'$'))
+    encoded(document).contains(&b'$')
 }
 
 /// Whether the Extended JSON text of the document cannot be parsed back: it has keys that Extended

@@ -24,6 +24,8 @@ mod random;
 mod replies;
 mod socks5;
 
+use marula_driver::bson::{Document, append_document};
+
 pub use encrypted::is_available as is_mongocrypt_available;
 pub use mutate::mutate;
 pub use random::Random;
@@ -56,6 +58,13 @@ pub const TARGETS: [Target; 14] = [
     page_token::TARGET,
     encrypted::TARGET,
 ];
+
+/// The bytes of a document that was parsed. Serde would write fewer levels of values.
+fn encoded(document: &Document) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    append_document(document, &mut bytes).expect("a parsed document can be encoded");
+    bytes
+}
 
 /// Runs a target with one input, for an external fuzzer.
 ///
