@@ -9,7 +9,7 @@ use super::compare_topology_versions;
 use crate::{
     Error, ErrorKind, SYSTEM_OVERLOADED_ERROR, ServerAddress,
     bson::{ObjectId, from_slice},
-    proto::description::{ServerType, TopologyDescription, TopologyType, TopologyVersion},
+    proto::description::{TopologyDescription, TopologyType, TopologyVersion},
 };
 
 /// What is to be done after an error.
@@ -78,10 +78,10 @@ pub fn handle_application_error(
     if topology.kind != TopologyType::LoadBalanced {
         // A server that streams its state reports the change itself, by the check in progress. One whose
         // error has no `topologyVersion`, such as a proxy or an emulator, may not: the check in progress
-        // ends, and another follows. A mongos passes on the errors of shards, whose state it does not stream.
-        let is_mongos = server.kind == ServerType::Mongos;
+        // ends, and another follows. So may a mongos that passes on the error of a shard, whose state it does not
+        // stream: without the end of its check, it would remain Unknown until the await ends.
         return ErrorAction {
-            cancel_await: action.check_now && reported.is_none() && !is_mongos,
+            cancel_await: action.check_now && reported.is_none(),
             ..action
         };
     }
@@ -247,12 +247,6 @@ mod tests {
         }));
         let action = used(&error, Some(1));
         assert!(action.mark_unknown && action.check_now && action.cancel_await && !action.cancel_check);
-        let mut sharded = topology(Some(1));
-        let server = sharded.servers.get_mut(&ADDRESS()).unwrap();
-        server.kind = ServerType::Mongos;
-        let of_shard = failure(&error, Phase::AfterHandshakeCompletes);
-        let action = handle_application_error(&sharded, &ADDRESS(), &of_shard);
-        assert!(action.mark_unknown && action.check_now && !action.cancel_await);
     }
 
     #[test]
