@@ -197,14 +197,14 @@ pub fn refuse_flattened<'a, T, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut 
 
 /// The keys of a flattened field that is a map.
 pub trait HasKeys {
-    /// The first key that is one of these names.
-    fn key_in(&self, names: &[&str]) -> Option<&str>;
+    /// The first key that is in one of these lists of names.
+    fn key_in(&self, names: &[&[&str]]) -> Option<&str>;
 }
 
 impl<T: FlattenedMap> HasKeys for Probe<'_, T> {
     #[inline]
-    fn key_in(&self, names: &[&str]) -> Option<&str> {
-        self.0.key_in(names)
+    fn key_in(&self, names: &[&[&str]]) -> Option<&str> {
+        names.iter().find_map(|names| self.0.key_in(names))
     }
 }
 
@@ -212,7 +212,7 @@ impl<T: FlattenedMap> HasKeys for Probe<'_, T> {
 pub trait HasNoKeys {
     /// Returns no key.
     #[inline]
-    fn key_in(&self, _names: &[&str]) -> Option<&str> {
+    fn key_in(&self, _names: &[&[&str]]) -> Option<&str> {
         None
     }
 }

@@ -41,7 +41,7 @@ pub(crate) enum KilledCursors {
     All,
 }
 
-/// What the late reply on a connection that no operation uses says about the deployment.
+/// The state of the deployment in the late reply on a connection that no operation uses.
 #[derive(Debug, Default)]
 pub(crate) struct Drained {
     /// The "not writable primary" or "node is recovering" error in the reply.
@@ -66,12 +66,16 @@ impl Connection {
         self.drain_within(WINDOW, limit).await
     }
 
-    /// As [`drain`](Self::drain), for at most 10 s: then the connection is broken too.
+    /// Reads the outstanding reply as [`drain`](Self::drain) does, but the connection is broken 10 s
+    /// after the first call for this reply.
     pub(crate) async fn drain_in_time(&mut self, limit: Deadline) -> Result<Range<usize>> {
-        self.drain_until(Deadline::after(Some(TOTAL_DRAIN)), limit).await
+        let end = *self
+            .drain_end
+            .get_or_insert_with(|| Deadline::after(Some(TOTAL_DRAIN)));
+        self.drain_until(end, limit).await
     }
 
-    /// As [`drain_in_time`](Self::drain_in_time), until another deadline.
+    /// Reads the outstanding reply; the connection is broken at `end`.
     async fn drain_until(&mut self, end: Deadline, limit: Deadline) -> Result<Range<usize>> {
         let drained = self.drain(limit.min(end)).await;
         let has_ended = end.remaining().is_some_and(|left| left.is_zero());
@@ -81,7 +85,7 @@ impl Connection {
         })
     }
 
-    /// As [`drain`](Self::drain), with another time limit for each byte.
+    /// Reads the outstanding reply, each byte of which arrives within `window`.
     async fn drain_within(&mut self, window: Duration, limit: Deadline) -> Result<Range<usize>> {
         self.read.discard_message();
         loop {
@@ -92,6 +96,7 @@ impl Connection {
                     if let Some(outstanding) = self.outstanding.take() {
                         outstanding.arrived(late_reply(self.reply(body.clone())));
                     }
+                    self.drain_end = None;
                     self.end_of_reply();
                     return Ok(body);
                 }
@@ -140,15 +145,16 @@ impl Connection {
         self.unused_cursor.take()
     }
 
-    /// As [`drain`](Self::drain), for a connection that no operation uses. Then closes the cursor in
+    /// Reads the outstanding reply on a connection that no operation uses. Then closes the cursor in
     /// the reply, unless the server closes it with its transaction: `killCursors` would be a command
-    /// beside those of the transaction.
+    /// beside those of the transaction. If that fails, the connection is broken, but the reply counts.
     ///
     /// # Errors
     /// The connection is broken, or the reply is not complete after 10 s.
     pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<Drained> {
         if let Some(cursor) = self.release_cursor() {
-            let ended = self.kill(&cursor).await;
+            // The operation has given its session back, and another may use it.
+            let ended = self.kill(&cursor, None).await;
             self.read.discard_message();
             return ended.map(|()| Drained::default());
         }
@@ -163,25 +169,27 @@ impl Connection {
             KilledCursors::All => OpenCursor::continued_by(reply),
         });
         let is_in_transaction = self.transactional_request == Some(self.last_request);
-        let ended = match cursor {
-            Some(cursor) if self.condition() == Condition::Reusable && !is_in_transaction => {
-                self.kill(&cursor).await
-            }
-            _ => Ok(()),
-        };
+        if let Some(cursor) = cursor
+            && self.condition() == Condition::Reusable
+            && !is_in_transaction
+        {
+            let lsid = self.lsid();
+            // After an error the connection is broken.
+            let _ = self.kill(&cursor, lsid).await;
+        }
         // The connection may be available for long: its buffer must not keep the reply.
         self.read.discard_message();
-        ended.map(|()| drained)
+        Ok(drained)
     }
 
     /// Closes a cursor on the server. The server may refuse to: it also closes cursors that are not
     /// used for 10 minutes.
     ///
-    /// The command is sent in the session of the last request, also in an explicit one, which the
-    /// application may use at the same time.
-    async fn kill(&mut self, cursor: &OpenCursor) -> Result<()> {
+    /// The session is that of the last request, also an explicit one, which the application may use at
+    /// the same time.
+    async fn kill(&mut self, cursor: &OpenCursor, lsid: Option<[u8; 16]>) -> Result<()> {
         let envelope = Envelope {
-            lsid: self.lsid(),
+            lsid,
             cluster_time: cursor.cluster_time(),
             server_api: self.server_api,
         };

@@ -151,6 +151,7 @@ impl Connection {
             last_request: 0,
             transactional_request: None,
             large_request: None,
+            drain_end: None,
             outstanding: None,
             exhaust: false,
             is_established: false,

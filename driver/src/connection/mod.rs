@@ -145,6 +145,8 @@ pub struct Connection {
     transactional_request: Option<i32>,
     /// The number and `lsid` of the last request after which the write buffer was freed.
     large_request: Option<(i32, Option<[u8; 16]>)>,
+    /// When the connection is broken unless the outstanding reply has been read.
+    drain_end: Option<Deadline>,
     /// Of an explicit session. Kept while the reply to the last request is outstanding and the connection is not
     /// broken.
     outstanding: Option<OutstandingReply>,
@@ -331,8 +333,11 @@ impl Connection {
         if let Some(compression) = &mut self.compression {
             compression.release(KEPT_WRITE_CAPACITY);
         }
-        let needed = self.write.len() > KEPT_WRITE_CAPACITY && self.write.capacity() <= MOST_WRITE_CAPACITY;
-        if self.write.capacity() > KEPT_WRITE_CAPACITY && !needed {
+        let capacity = self.write.capacity();
+        // A large buffer is kept for requests that are as large.
+        if capacity > KEPT_WRITE_CAPACITY
+            && (capacity > MOST_WRITE_CAPACITY || self.write.len() <= KEPT_WRITE_CAPACITY)
+        {
             self.free_request();
         }
         match sent {

@@ -11,7 +11,7 @@
 use super::{Operation, OperationOverrides, Properties, ReplyContext, Retry, message_budget};
 use crate::{
     Error, ErrorKind, Namespace, Result,
-    bson::{Bson, RawElements, find_element},
+    bson::{Bson, RawElement, RawElements, find_element},
     error::{BulkWriteError, WriteFailure},
     proto::{
         command::{
@@ -257,13 +257,16 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
 
     /// Reads the counts and the ids of upserted documents.
     fn read_outcome(&mut self, reply: &Reply<'_>) -> Result<()> {
+        let upserted = match reply.upserted() {
+            None => Box::default(),
+            Some(array) => RawElements::new(array)?
+                .map(|element| self.upserted(element?))
+                .collect::<Result<_>>()?,
+        };
         self.outcome = WriteOutcome {
             n: reply.n()?,
-            n_modified: match S::KIND {
-                WriteKind::Update => reply.n_modified()?,
-                WriteKind::Insert | WriteKind::Delete => 0,
-            },
-            upserted: self.upserted(reply).collect::<Result<_>>()?,
+            n_modified: reply.n_modified()?,
+            upserted,
             error: None,
         };
         Ok(())
@@ -273,10 +276,13 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
     /// is left out, so that the errors are reported.
     #[cold]
     fn read_outcome_of_failed(&mut self, reply: &Reply<'_>) {
+        let upserted = reply.upserted().into_iter().flat_map(RawElements::new).flatten();
         self.outcome = WriteOutcome {
             n: reply.n().unwrap_or_default(),
             n_modified: reply.n_modified().unwrap_or_default(),
-            upserted: self.upserted(reply).filter_map(Result::ok).collect(),
+            upserted: upserted
+                .filter_map(|element| self.upserted(element.ok()?).ok())
+                .collect(),
             error: None,
         };
     }
@@ -295,25 +301,17 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
         Ok(failures)
     }
 
-    /// The positions and ids of upserted documents.
-    fn upserted<'r>(&'r self, reply: &Reply<'r>) -> impl Iterator<Item = Result<(usize, Bson)>> + 'r {
-        let (elements, malformed) = match reply.upserted().map(RawElements::new) {
-            Some(Ok(elements)) => (Some(elements), None),
-            Some(Err(error)) => (None, Some(Err(error.into()))),
-            None => (None, None),
+    /// The position and the id of an upserted document, from an element of `upserted`.
+    fn upserted(&self, element: RawElement<'_>) -> Result<(usize, Bson)> {
+        let bytes = document_bytes(element.value)
+            .ok_or_else(|| Error::invalid_reply("an element of \"upserted\" is not a document"))?;
+        let index = find_element(bytes, "index")?.and_then(|element| statement_index(element.value));
+        let (Some(index), Some(id)) = (index, find_element(bytes, "_id")?) else {
+            return Err(Error::invalid_reply(
+                "an element of \"upserted\" has no valid fields \"index\" and \"_id\"",
+            ));
         };
-        let read = elements.into_iter().flatten().map(|element| {
-            let bytes = document_bytes(element?.value)
-                .ok_or_else(|| Error::invalid_reply("an element of \"upserted\" is not a document"))?;
-            let index = find_element(bytes, "index")?.and_then(|element| statement_index(element.value));
-            let (Some(index), Some(id)) = (index, find_element(bytes, "_id")?) else {
-                return Err(Error::invalid_reply(
-                    "an element of \"upserted\" has no valid fields \"index\" and \"_id\"",
-                ));
-            };
-            Ok((self.position(index)?, id.value.to_bson()?))
-        });
-        malformed.into_iter().chain(read)
+        Ok((self.position(index)?, id.value.to_bson()?))
     }
 }
 

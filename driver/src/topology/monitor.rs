@@ -34,8 +34,6 @@ pub(super) struct Monitor {
     connection: Option<Connection>,
     /// The number of the connection, or of the last one.
     connection_id: u32,
-    /// The number of cancellations so far because the server could not be reached.
-    losses: u64,
 }
 
 /// Why a rest ended.
@@ -64,7 +62,6 @@ impl Monitor {
             machine: monitoring::Monitor::new(settings),
             connection: None,
             connection_id: 0,
-            losses: 0,
         };
         let work = async move {
             let trips = RoundTrips::default();
@@ -79,7 +76,8 @@ impl Monitor {
         loop {
             // One that came while an outcome was reported is not lost.
             if cancellations.has_changed().unwrap_or(false) {
-                self.handle_cancellation(&mut cancellations, trips);
+                cancellations.mark_unchanged();
+                self.handle_cancellation(trips);
             }
             let goes_on = match self.machine.poll(Instant::now()) {
                 Step::Check(check) => self.run_check(check, trips, &mut cancellations).await,
@@ -87,7 +85,7 @@ impl Monitor {
                     match self.rest(until, &mut cancellations).await {
                         Woken::Time => {}
                         Woken::Request => self.machine.request_check(),
-                        Woken::Cancellation => self.handle_cancellation(&mut cancellations, trips),
+                        Woken::Cancellation => self.handle_cancellation(trips),
                     }
                     true
                 }
@@ -103,7 +101,7 @@ impl Monitor {
         &mut self,
         check: Check,
         trips: &RoundTrips,
-        cancellations: &mut Receiver<u64>,
+        cancellations: &mut Receiver<()>,
     ) -> bool {
         self.announce(check);
         let watch = Arc::clone(&self.watch);
@@ -124,7 +122,7 @@ impl Monitor {
             // later.
             None => {
                 self.watch.failed(&Error::protocol("the check was cancelled"));
-                self.handle_cancellation(cancellations, trips);
+                self.handle_cancellation(trips);
             }
         }
         true
@@ -206,14 +204,12 @@ impl Monitor {
         topology.on_check_failed(&self.address, error);
     }
 
-    /// The round trip time remains known if the server could be reached.
-    fn handle_cancellation(&mut self, cancellations: &mut Receiver<u64>, trips: &RoundTrips) {
+    /// The server is Unknown, so that its round trip times are cleared (Server Selection specification,
+    /// "Round Trip Times and the Latency Window").
+    fn handle_cancellation(&mut self, trips: &RoundTrips) {
         self.connection = None;
         self.machine.handle_cancellation(Instant::now());
-        let losses = *cancellations.borrow_and_update();
-        if std::mem::replace(&mut self.losses, losses) != losses {
-            trips.reset();
-        }
+        trips.reset();
         self.set_streaming(false, trips);
     }
 
@@ -222,7 +218,7 @@ impl Monitor {
         self.watch.set_awaiting(is_streaming);
     }
 
-    async fn rest(&self, until: Option<Instant>, cancellations: &mut Receiver<u64>) -> Woken {
+    async fn rest(&self, until: Option<Instant>, cancellations: &mut Receiver<()>) -> Woken {
         let woken = async {
             let requested = self.watch.requested();
             match until {
@@ -243,7 +239,7 @@ impl Monitor {
 }
 
 /// Completes with the next cancellation.
-async fn next(cancellations: &mut Receiver<u64>) {
+async fn next(cancellations: &mut Receiver<()>) {
     if cancellations.changed().await.is_err() {
         // The sender is dropped with the server handle, which also aborts this task.
         pending::<()>().await;

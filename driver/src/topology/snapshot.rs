@@ -53,6 +53,7 @@ impl Snapshot {
     }
 
     /// The server for the criteria, if it is the only candidate. Does not allocate.
+    #[inline]
     pub(super) fn only_choice(&self, criteria: Criteria<'_>) -> Option<SelectedServer> {
         let fits = match criteria {
             Criteria::Address(_) => false,

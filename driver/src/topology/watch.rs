@@ -24,9 +24,8 @@ use crate::{
 pub(super) struct Watch {
     /// Wakes the monitor for an immediate check.
     request: Notify,
-    /// Cancels the running check, or the next one. The value is the number of cancellations because the server
-    /// could not be reached.
-    cancellation: watch::Sender<u64>,
+    /// Cancels the running check, or the next one.
+    cancellation: watch::Sender<()>,
     /// Whether the monitor awaits the next state of the server.
     is_awaiting: AtomicBool,
     heartbeats: Option<Heartbeats>,
@@ -88,13 +87,13 @@ impl Watch {
 
     /// Cancels the check in progress (SDAM, "Network error when reading or writing").
     pub(super) fn cancel_check(&self) {
-        self.cancellation.send_modify(|losses| *losses += 1);
+        self.cancellation.send_replace(());
     }
 
     /// Cancels the check in progress of a monitor that awaits the next state of the server.
     pub(super) fn cancel_await(&self) {
         if self.is_awaiting.load(Ordering::Relaxed) {
-            self.cancellation.send_modify(|_| {});
+            self.cancel_check();
         }
     }
 
@@ -115,8 +114,8 @@ impl Watch {
         request.as_mut().enable();
     }
 
-    /// A receiver of cancellations. The value changes if the server could not be reached.
-    pub(super) fn cancellations(&self) -> watch::Receiver<u64> {
+    /// A receiver of cancellations.
+    pub(super) fn cancellations(&self) -> watch::Receiver<()> {
         self.cancellation.subscribe()
     }
 

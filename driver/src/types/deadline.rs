@@ -38,19 +38,19 @@ impl Deadline {
     /// The deadline at the end of `timeout`, which starts now. `None` and zero mean no limit, as in
     /// the timeout options of the specifications, and so does a timeout too long for an `Instant`.
     pub fn after(timeout: Option<Duration>) -> Self {
-        Self(
-            timeout
-                .filter(|t| !t.is_zero())
-                .and_then(|t| Instant::now().checked_add(t)),
-        )
+        match timeout {
+            // The clock is read only for a limit.
+            Some(limit) if !limit.is_zero() => Self(Instant::now().checked_add(limit)),
+            _ => Self::NEVER,
+        }
     }
 
-    /// As [`after`](Self::after), for a timeout that started at `since`.
+    /// The end of a timeout that started at `since`. Zero and `None` mean no limit.
     pub fn since(since: Instant, timeout: Option<Duration>) -> Self {
         Self(
             timeout
-                .filter(|t| !t.is_zero())
-                .and_then(|t| since.checked_add(t)),
+                .filter(|limit| !limit.is_zero())
+                .and_then(|limit| since.checked_add(limit)),
         )
     }
 

@@ -61,7 +61,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
         (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.path, #tag)),
         // The content of a newtype variant is in the outer document, which has further fields.
         (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
-            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.path, #tag_name, #tag), &[#tag_name]))
+            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.path, #tag_name, #tag), &[&[#tag_name]]))
         }
         (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.path, #tag_name, #tag)),
         (

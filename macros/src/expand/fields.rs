@@ -129,13 +129,12 @@ fn maintained(root: Option<&Root>) -> Option<&str> {
 /// The methods of the fields of a struct or of a variant. Its document has a further field of the
 /// name `other`.
 pub(super) fn methods(accessors: &[Accessor], other: Option<&str>) -> TokenStream {
-    let own = accessors.iter().filter(|a| !matches!(a.kind, AccessorKind::Flat));
-    let names: Vec<&str> = own.map(|a| a.name.as_str()).chain(other).collect();
-    accessors.iter().map(|a| accessor(a, &names)).collect()
+    let beside = |a: &Accessor| parts::beside(accessors, &a.ident, other);
+    accessors.iter().map(|a| accessor(a, &beside(a))).collect()
 }
 
-/// The method of one field. The fields of a flattened value are beside those with these names.
-fn accessor(accessor: &Accessor, beside: &[&str]) -> TokenStream {
+/// The method of one field. The fields of a flattened value are beside those with the names in `beside`.
+fn accessor(accessor: &Accessor, beside: &TokenStream) -> TokenStream {
     let Accessor {
         ident,
         docs,
@@ -156,7 +155,7 @@ fn accessor(accessor: &Accessor, beside: &[&str]) -> TokenStream {
         _ if let Some(encryption) = &accessor.encryption => encrypted::path(accessor, encryption, &step),
         AccessorKind::Typed => typed(ty, &step, &mode),
         AccessorKind::As(stored) => typed(stored, &step, &mode),
-        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path, &[#(#beside),*])), &mode),
+        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path, const { #beside })), &mode),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
     let docs = documented(docs, &doc);

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{GenericArgument, Ident, Member, PathArguments, Type};
 
-use crate::model::{Accessor, AccessorKind, Model, Newtype, Part, Place, Variant};
+use crate::model::{Accessor, AccessorKind, Content, Model, Newtype, Part, Place, Variant, names};
 
 /// The parts of a struct, whose form is that of a document: methods, and the forms in its table of fields.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> (TokenStream, TokenStream) {
@@ -13,12 +13,7 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> (TokenStream, 
     let (plain, parts): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| is_plain(&part.ty));
     // The fields of a type that is not written would otherwise be reported as never read.
     let unwritten = plain.iter().filter(|_| model.is_only_read || model.reads_itself);
-    let names: Vec<&str> = accessors
-        .iter()
-        .filter(|accessor| !matches!(accessor.kind, AccessorKind::Flat))
-        .map(|accessor| accessor.name.as_str())
-        .collect();
-    let raw_ids = raw_ids(&parts.iter().chain(unwritten).collect::<Vec<_>>(), &names);
+    let raw_ids = raw_ids(&parts.iter().chain(unwritten).collect::<Vec<_>>(), accessors);
     let forms = field_forms(&parts);
     if forms.is_empty() {
         return (raw_ids, forms);
@@ -84,7 +79,8 @@ pub(super) fn enumeration(ident: &Ident, variants: &[Variant]) -> TokenStream {
     }
     let visits = variants.iter().filter(|v| !v.parts.is_empty()).map(|variant| {
         let (pattern, names) = pattern(ident, variant);
-        quote!(#pattern => { #((&__m::Probe(#names)).raw_ids(__visitor);)* })
+        let checks = key_checks(variant, &names);
+        quote!(#pattern => { #checks #((&__m::Probe(#names)).raw_ids(__visitor);)* })
     });
     let visits: Vec<_> = visits.collect();
     let form = form(&lazily(&enum_form(variants)));
@@ -223,8 +219,50 @@ fn enum_form(variants: &[Variant]) -> TokenStream {
     quote!(__m::Form::OneOf(const { &[#keyed, #(#others),*] }))
 }
 
-/// The method that visits the parts of a struct, whose fields have these names.
-fn raw_ids(parts: &[&Part], names: &[&str]) -> TokenStream {
+/// The lists of the names of the fields beside a flattened one: those of the struct, and those of its
+/// other flattened fields.
+pub(super) fn beside(accessors: &[Accessor], field: &Ident, other: Option<&str>) -> TokenStream {
+    let names = names(accessors).chain(other);
+    let flat = accessors
+        .iter()
+        .filter(|a| matches!(a.kind, AccessorKind::Flat) && a.ident != *field);
+    let types = flat.map(|a| &a.ty);
+    quote!(&[&[#(#names),*], #(<#types as __m::Field>::FIELDS.read),*])
+}
+
+/// The checks that the keys of maps in the document of a variant are not the names of its fields, nor
+/// that of the tag. `parts`: the bindings of the parts.
+fn key_checks(variant: &Variant, parts: &[Ident]) -> TokenStream {
+    let tag = match &variant.place {
+        Place::Beside { tag_name, .. } => Some(tag_name.as_str()),
+        _ => None,
+    };
+    let checks = variant.parts.iter().zip(parts).filter_map(|(part, binding)| {
+        let beside = match (&variant.content, &part.member) {
+            (Content::Fields { accessors, .. }, Member::Named(field)) if part.name.is_none() => {
+                beside(accessors, field, tag)
+            }
+            (Content::Newtype(_), _) => {
+                let tag = tag?;
+                quote!(&[&[#tag]])
+            }
+            _ => return None,
+        };
+        Some(quote! {
+            if let ::core::option::Option::Some(__key) = (&__m::Probe(#binding)).key_in(#beside) {
+                return __m::refuse_key(self, __key, __visitor);
+            }
+        })
+    });
+    let checks: Vec<_> = checks.collect();
+    if checks.is_empty() {
+        return TokenStream::new();
+    }
+    quote!(use __m::{HasKeys as _, HasNoKeys as _}; #(#checks)*)
+}
+
+/// The method that visits the parts of a struct.
+fn raw_ids(parts: &[&Part], accessors: &[Accessor]) -> TokenStream {
     if parts.is_empty() {
         return TokenStream::new();
     }
@@ -232,11 +270,15 @@ fn raw_ids(parts: &[&Part], names: &[&str]) -> TokenStream {
     // Serde writes the content of a flattened field without the encoder in between.
     let checks = parts.iter().filter(|part| part.name.is_none()).map(|part| {
         let (is_whole, member) = (is_whole(&part.ty), &part.member);
+        let beside = match member {
+            Member::Named(field) => beside(accessors, field, None),
+            Member::Unnamed(_) => quote!(&[]),
+        };
         quote! {
             if #is_whole {
                 return __m::refuse_flattened(self, __visitor);
             }
-            if let ::core::option::Option::Some(__key) = (&__m::Probe(&self.#member)).key_in(&[#(#names),*]) {
+            if let ::core::option::Option::Some(__key) = (&__m::Probe(&self.#member)).key_in(#beside) {
                 return __m::refuse_key(self, __key, __visitor);
             }
         }

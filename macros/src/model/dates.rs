@@ -21,7 +21,7 @@ const DATES_IN: [(&str, &[&str]); 3] = [
 /// Types that are decimals, and their crates.
 const DECIMALS: [(&str, &str); 2] = [("Decimal", "rust_decimal"), ("BigDecimal", "bigdecimal")];
 
-/// What a type is by its name.
+/// The kind of a type, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     Date,

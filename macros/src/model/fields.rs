@@ -81,6 +81,7 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         ident,
         docs: field.docs.clone(),
         name,
+        aliases: field.serde.aliases.clone(),
         ty: field.ty.clone(),
         kind,
         read,

@@ -74,6 +74,8 @@ pub(crate) struct Accessor {
     pub(crate) docs: Vec<syn::Attribute>,
     /// The stored name.
     pub(crate) name: String,
+    /// Further names under which serde reads the field.
+    pub(crate) aliases: Vec<String>,
     pub(crate) ty: Type,
     pub(crate) kind: AccessorKind,
     /// Whether serde reads the field under its stored name.
@@ -86,6 +88,12 @@ pub(crate) struct Accessor {
     pub(crate) is_converted: bool,
     /// How the field is encrypted.
     pub(crate) encryption: Option<Encryption>,
+}
+
+/// The names of the fields beside a flattened one, also those under which they are only read.
+pub(crate) fn names(accessors: &[Accessor]) -> impl Iterator<Item = &str> {
+    let own = accessors.iter().filter(|a| !matches!(a.kind, AccessorKind::Flat));
+    own.flat_map(|a| std::iter::once(&a.name).chain(&a.aliases).map(String::as_str))
 }
 
 #[expect(

@@ -39,6 +39,8 @@ pub(crate) struct SerdeContainer {
 /// Serde's attributes of a field or a variant.
 #[derive(Default)]
 pub(crate) struct SerdeField {
+    /// Further names under which the field is read.
+    pub(crate) aliases: Vec<String>,
     pub(crate) rename: Option<Name>,
     pub(crate) flatten: Option<Span>,
     /// Not written at all.
@@ -112,6 +114,7 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
         let (name, span) = key(meta);
         match name.as_str() {
             "rename" => out.rename = both(meta, &name, sink)?,
+            "alias" => out.aliases.push(literal(meta)?.value),
             "flatten" => out.flatten = Some(span),
             "skip" => (out.skipped, out.unread) = (true, true),
             "skip_serializing" => {

@@ -139,7 +139,7 @@ macro_rules! forward_options {
 }
 pub(crate) use forward_options;
 
-/// What `select` and `sort` have set, which `with_options` does not replace.
+/// The projection and the sort that `select` and `sort` have set: `with_options` does not replace them.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) projection: Option<Box<Document>>,

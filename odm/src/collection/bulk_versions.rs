@@ -39,7 +39,7 @@ pub(super) enum Effect {
     Deletes,
     /// Any number: an update, a replacement without a version.
     Matches,
-    /// As `Matches`, after the upgrade of documents of older versions.
+    /// The update of what `Matches` names, after the upgrade of documents of older versions.
     MatchesUpgraded(Box<Upgrade>),
     /// One, or an upserted one: a save of a document of version 0. A conflict is rejected as a duplicate key.
     /// Contains the [key of the id](id_key).

@@ -12,6 +12,7 @@ use crate::collection::save::Reference;
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, ErrorKind, InsertManyResult, InsertOneResult};
 use crate::error::Result;
+use crate::managed::Written;
 use crate::model::Model;
 use crate::observe::Call;
 use crate::stored::Stored;
@@ -125,10 +126,8 @@ impl<'a, D: Model> InsertOne<'a, D> {
                 let (document, written) = for_insert(self.collection, self.document.document())?;
                 let inserting = send_one(&self.collection.inner, &document, self.options, self.session);
                 let result = inserting.await;
-                if is_inserted(&result, 0) {
-                    self.document.write_back(&written)?;
-                }
-                result
+                let written_back = write_back(self.document, written, &result, 0);
+                result.and_then(|result| written_back.map(|()| result))
             })
             .await;
         }
@@ -156,16 +155,54 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     async move { Ok(sending.await?) }
 }
 
-/// Whether the document at this index of the call was inserted, also if the call has failed because
-/// of other documents or of the write concern.
-fn is_inserted<T>(result: &Result<T>, index: usize) -> bool {
-    let Some(error) = result.as_ref().err() else {
-        return true;
+/// What has become of a document to insert.
+enum Fate {
+    Inserted,
+    NotInserted,
+    /// The server may have inserted it: its reply is missing.
+    Unknown,
+}
+
+/// Writes to the document at this index of the call: the stored values if it was inserted, and only the
+/// id if that is unknown, so that a second insert of the document cannot store it twice.
+fn write_back<D: Model, T>(
+    document: Reference<'_, D>,
+    written: Written,
+    result: &Result<T>,
+    index: usize,
+) -> Result<()> {
+    let fate = match result {
+        Ok(_) => Fate::Inserted,
+        Err(error) => error
+            .driver()
+            .map_or(Fate::NotInserted, |error| fate(error, index)),
     };
-    match error.driver().map(driver::Error::kind) {
-        Some(ErrorKind::Write(failure)) => failure.write_error.is_none(),
-        Some(ErrorKind::BulkWrite(failure)) => failure.inserted_ids.contains_key(&index),
-        _ => false,
+    let written = match fate {
+        Fate::Inserted => written,
+        Fate::NotInserted => return Ok(()),
+        Fate::Unknown => Written {
+            id: written.id,
+            ..Written::default()
+        },
+    };
+    document.write_back(&written)
+}
+
+/// The fate of the document at this index of a call that has failed.
+fn fate(error: &driver::Error, index: usize) -> Fate {
+    match error.kind() {
+        ErrorKind::Write(failure) if failure.write_error.is_none() => Fate::Inserted,
+        ErrorKind::BulkWrite(bulk) if bulk.inserted_ids.contains_key(&index) => Fate::Inserted,
+        ErrorKind::BulkWrite(bulk) if bulk.write_errors.iter().any(|error| error.index == index) => {
+            Fate::NotInserted
+        }
+        ErrorKind::BulkWrite(bulk) => match &bulk.interrupted_by {
+            Some(error) => fate(error, index),
+            None => Fate::NotInserted,
+        },
+        ErrorKind::Timeout(timeout) => timeout.cause().map_or(Fate::Unknown, |error| fate(error, index)),
+        ErrorKind::Network(_) => Fate::Unknown,
+        _ => Fate::NotInserted,
     }
 }
 
@@ -205,12 +242,12 @@ impl<'a, D: Model> InsertMany<'a, D> {
                 }
                 let inserting = send_many(&self.collection.inner, &documents, self.options, self.session);
                 let result = inserting.await;
+                let mut written_back = Ok(());
                 for (index, document, written) in exclusive {
-                    if is_inserted(&result, index) {
-                        Reference::Exclusive(document).write_back(&written)?;
-                    }
+                    let document = Reference::Exclusive(document);
+                    written_back = written_back.and(write_back(document, written, &result, index));
                 }
-                result
+                result.and_then(|result| written_back.map(|()| result))
             })
             .await;
         }

@@ -213,7 +213,9 @@ impl<D: Model> Collection<D> {
     /// The stored times of the [maintained fields](derive@crate::Document#maintained-fields) are
     /// those of the insert, whatever the struct holds. Takes `&document` or `&mut document`: an
     /// insert writes these times, and an id that was `None`, to `&mut document`, also if the write
-    /// concern was not satisfied.
+    /// concern was not satisfied. Without a reply, as after a network error, only the id is written: the
+    /// server may have stored the document, and a second insert then fails with
+    /// [`Error::Duplicate`] instead of storing it twice.
     ///
     /// Fails with [`Error::Validation`] and [`Error::Hook`] if the model declares these.
     ///

@@ -225,9 +225,9 @@ impl<R, T, M> Path<R, T, M> {
     }
 
     /// The same path, for a value whose fields are those of the document (`#[serde(flatten)]`),
-    /// beside the fields with these names.
+    /// beside the fields with the names in these lists.
     #[must_use]
-    pub fn flat<U>(&self, names: &'static [&'static str]) -> Path<R, U, M> {
+    pub fn flat<U>(&self, names: &'static [&'static [&'static str]]) -> Path<R, U, M> {
         Path::from_raw(self.raw.flattened(names))
     }
 

@@ -27,7 +27,7 @@ struct Extras {
     /// Whether the path goes through a variant of an untagged enum.
     untagged: bool,
     /// The names of the fields beside a flattened value, one entry for each level of flattening.
-    beside: Vec<&'static [&'static str]>,
+    beside: Vec<&'static [&'static [&'static str]]>,
 }
 
 /// The variant of an enum that a path goes through.
@@ -208,7 +208,7 @@ impl RawPath {
     }
 
     /// The path of a value whose fields are beside those with these names.
-    pub(super) fn flattened(&self, names: &'static [&'static str]) -> Self {
+    pub(super) fn flattened(&self, names: &'static [&'static [&'static str]]) -> Self {
         let mut next = self.clone();
         next.flat = true;
         next.extras.get_or_insert_default().beside.push(names);
@@ -219,7 +219,7 @@ impl RawPath {
     /// part of a path, and one that is the name of a field beside a flattened map.
     pub(super) fn entry(&self, key: &str) -> Self {
         let beside = self.extras.as_deref().map_or(&[][..], |e| &e.beside);
-        if beside.iter().any(|names| names.contains(&key)) {
+        if beside.iter().copied().flatten().any(|names| names.contains(&key)) {
             self.step_owned(&format!("{OF_FIELD}{key}"))
         } else if key.is_empty() || key.contains('.') || key.starts_with('$') {
             self.step_owned(&format!("{OF_NO_PATH}{key}"))

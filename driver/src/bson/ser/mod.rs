@@ -253,8 +253,7 @@ impl Encoder<'_> {
 #[cold]
 fn too_deep() -> EncodeError {
     EncodeError::new(format!(
-        "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of MongoDB; only raw documents are \
-         written without this limit"
+        "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of MongoDB for stored documents"
     ))
 }
 

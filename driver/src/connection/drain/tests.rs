@@ -38,6 +38,7 @@ async fn connected() -> (Connection, TcpStream) {
         last_request: 0,
         transactional_request: None,
         large_request: None,
+        drain_end: None,
         outstanding: None,
         exhaust: false,
         is_established: true,

@@ -39,7 +39,6 @@ impl OpenCursor {
     }
 
     fn in_batch(reply: &[u8], batch: &str) -> Option<Self> {
-        let cluster_time = cluster_time_in(reply);
         let cursor = Reply::scan(reply).ok()?.cursor().ok()?.0;
         let field = |name| find_element(cursor, name).ok().flatten();
         field(batch)?;
@@ -48,7 +47,7 @@ impl OpenCursor {
         Some(Self {
             id,
             namespace,
-            cluster_time,
+            cluster_time: cluster_time_in(reply),
         })
     }
 

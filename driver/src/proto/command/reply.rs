@@ -80,13 +80,10 @@ impl<'a> Reply<'a> {
             .map_or_else(|| Err(invalid_count("n")), |value| count(value, "n"))
     }
 
-    /// `nModified`, which only the reply to `update` has. Fails if the field is missing or is not a
-    /// whole number of at least 0.
+    /// `nModified`, which only the reply to `update` has: 0 if the field is missing (Write Commands
+    /// specification). Fails if it is not a whole number of at least 0.
     pub fn n_modified(&self) -> Result<u64> {
-        self.n_modified.map_or_else(
-            || Err(invalid_count("nModified")),
-            |value| count(value, "nModified"),
-        )
+        self.n_modified.map_or(Ok(0), |value| count(value, "nModified"))
     }
 
     /// `$clusterTime`.

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::{
-    bson::{Bson, DateTime, Document, ObjectId, from_bson},
+    bson::{Bson, DateTime, ObjectId, exact, from_bson},
     proto::wire::DEFAULT_MAX_MESSAGE_SIZE,
 };
 
@@ -273,13 +273,15 @@ where
     D: Deserializer<'de>,
     T: DeserializeOwned + Default,
 {
-    let value = Bson::deserialize(deserializer)?;
+    let value: Bson = exact::deserialize(deserializer)?;
     Ok(from_bson(&value).unwrap_or_default())
 }
 
 /// The tags whose values are strings.
 fn tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
-    let tags: Document = detail(deserializer)?;
+    let Bson::Document(tags) = exact::deserialize(deserializer)? else {
+        return Ok(BTreeMap::new());
+    };
     let texts = tags.into_iter().filter_map(|(name, value)| match value {
         Bson::String(text) => Some((name, text)),
         _ => None,
@@ -335,6 +337,9 @@ mod tests {
             ..HelloReply::default()
         };
         assert_eq!(hello, expected);
+        // A document with the keys of Extended JSON is one of other fields.
+        let hello = read(doc! { "tags": { "$date": "x" }, "connectionId": { "$oid": "x" } }).unwrap();
+        assert_eq!(hello.tags, [("$date".to_owned(), "x".to_owned())].into());
         for odd in [Bson::Int32(5), Bson::Array(Vec::new())] {
             let hello = read(doc! { "tags": odd.clone(), "lastWrite": odd }).unwrap();
             assert_eq!(hello, HelloReply::default());

@@ -25,9 +25,9 @@ pub struct ErrorAction {
     pub interrupt_in_use: bool,
     /// Request an immediate check.
     pub check_now: bool,
-    /// Cancel the check in progress and close its connection: the server cannot be reached.
+    /// Cancel the check in progress and close its connection, because the server cannot be reached.
     pub cancel_check: bool,
-    /// As `cancel_check`, if the monitor awaits the next state of the server. The server can be reached.
+    /// Cancel the check in progress if it awaits the next state of the server, which may not come.
     pub cancel_await: bool,
 }
 

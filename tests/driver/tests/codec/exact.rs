@@ -228,7 +228,7 @@ fn other_formats_and_buffers_are_read_as_before() {
 /// the application take a part.
 const STACK: usize = 1536 << 10;
 
-/// What a value is nested in.
+/// The kind of value around a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Levels {
     Documents,

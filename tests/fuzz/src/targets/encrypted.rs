@@ -67,7 +67,7 @@ fn finish(context: Result<Context, Error>, bytes: &[u8]) {
     }
 }
 
-/// What the library returns is a document, which passes the same check.
+/// A result of the library is a document that passes the same check.
 fn check_result(result: Result<Zeroizing<Vec<u8>>, Error>) {
     let (Ok(result), Some(crypt)) = (result, crypt()) else {
         return;

@@ -208,3 +208,74 @@ fn an_entry_of_a_map_in_a_flattened_struct_is_not_the_path_of_a_field() {
         r#"{"other": {"$eq": 1}}"#
     );
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Profile {
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "rank")]
+    role: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Content {
+    Map(BTreeMap<String, String>),
+    Text {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        #[serde(flatten)]
+        rest: BTreeMap<String, String>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "members")]
+struct Member {
+    _id: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "full_name")]
+    name: Option<String>,
+    #[serde(flatten)]
+    profile: Profile,
+    content: Content,
+    #[serde(flatten)]
+    rest: BTreeMap<String, String>,
+}
+
+fn one(key: &str) -> BTreeMap<String, String> {
+    [(key.to_owned(), "x".to_owned())].into()
+}
+
+/// Names under which a field is only read, the fields of another flattened struct, and the tag.
+#[tokio::test]
+async fn a_key_does_not_replace_what_another_name_or_struct_reads() {
+    let env = Env::start().await;
+    let members = env.db.collection::<Member>();
+    let member = |rest: BTreeMap<String, String>, content: Content| Member {
+        _id: 1,
+        name: None,
+        profile: Profile { role: None },
+        content,
+        rest,
+    };
+    let empty = || Content::Map(BTreeMap::new());
+    for key in ["name", "full_name", "role", "content"] {
+        let inserted = members.insert_one(&member(one(key), empty())).await;
+        assert_names(inserted, key, "insert_one");
+        let update = Member::fields().rest().entry(key).set("x").compile();
+        assert!(matches!(update, Err(Error::InvalidUpdate { .. })), "{key}");
+    }
+    let text = |rest| Content::Text { title: None, rest };
+    for (key, content) in [
+        ("kind", Content::Map(one("kind"))),
+        ("kind", text(one("kind"))),
+        ("title", text(one("title"))),
+    ] {
+        let inserted = members.insert_one(&member(BTreeMap::new(), content)).await;
+        assert_names(inserted, key, "a variant");
+    }
+    members
+        .insert_one(&member(one("other"), text(one("more"))))
+        .await
+        .unwrap();
+    assert_eq!(members.find_by_id(1).required().await.unwrap().rest, one("other"));
+    env.stop().await;
+}

@@ -372,7 +372,11 @@ async fn a_document_that_changes_during_its_upgrade_is_read_again() {
 #[tokio::test]
 async fn an_unacknowledged_update_is_sent_once() {
     let env = Env::start().await;
-    let one_connection = Observed::with_options(&env, |options| options.max_pool_size = 1);
+    // One connection of one mongos performs the commands in their order.
+    let one_connection = Observed::with_options(&env, |options| {
+        options.hosts.truncate(1);
+        options.max_pool_size = 1;
+    });
     let cards = one_connection.db.collection::<Card>();
     fill(&cards, [old(1), old(2)]).await;
     let unacknowledged = cards.with_write_concern(WriteConcern::nodes(0));

@@ -1,4 +1,4 @@
-//! What inserts write to the documents of the caller.
+//! Inserts write ids and maintained fields to the documents of the caller.
 
 use std::sync::Arc;
 
@@ -132,6 +132,42 @@ async fn a_write_concern_error_does_not_prevent_the_write_back() {
             (true, stored_id(&env, &new.name).await)
         );
     }
+    env.stop().await;
+}
+
+/// The server may have stored the documents: another insert of them must not store them twice.
+#[tokio::test]
+async fn ids_are_written_back_if_the_outcome_is_unknown() {
+    let env = Env::start().await;
+    if env.server().is_none() {
+        return env.stop().await;
+    }
+    let names = env.db.collection::<Named>();
+    let admin = env.client().driver().database("admin");
+    let fail = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 2 },
+        "data": { "failCommands": ["insert"], "closeConnection": true },
+    };
+    admin.run_command(&fail).await.unwrap();
+    let mut one = named("a");
+    names.insert_one(&mut one).await.unwrap_err();
+    assert!(
+        one.id.is_some() && one.created_at == named("a").created_at,
+        "{one:?}"
+    );
+    admin.run_command(&fail).await.unwrap();
+    let mut many = ["b", "c"].map(named);
+    names.insert_many(many.iter_mut()).await.unwrap_err();
+    assert!(many.iter().all(|new| new.id.is_some()), "{many:?}");
+    // The server has refused the command.
+    let refuse = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["insert"], "errorCode": 13 },
+    };
+    admin.run_command(refuse).await.unwrap();
+    let mut refused = named("d");
+    names.insert_one(&mut refused).await.unwrap_err();
+    assert_eq!(refused, named("d"));
     env.stop().await;
 }
 

@@ -27,7 +27,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// As [`parse`](Self::parse), for a collection whose text index is that of `env`.
+    /// Parses a filter of a collection whose text index is that of `env`.
     pub(crate) fn of_query(filter: &Document, env: &Env) -> Result<Filter> {
         let filter = Self::parse(filter, env)?;
         if filter.text().is_some() {
