@@ -4,7 +4,7 @@ use std::{error::Error as _, fmt};
 
 use super::{Error, ErrorKind};
 
-/// The text does not contain the server and the labels.
+/// The text does not contain the operation, the server and the labels.
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -41,14 +41,24 @@ impl fmt::Display for ErrorKind {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.kind.fmt(f)?;
-        // The error that interrupted a bulk write contains the address itself, and the cause of a
-        // timeout all of it.
-        let is_timeout_with_cause = matches!(&self.0.kind, ErrorKind::Timeout(e) if e.cause().is_some());
-        let has_address = is_timeout_with_cause || self.interruption().is_some_and(|e| e.address().is_some());
-        if let Some(address) = self.0.address.as_ref().filter(|_| !has_address) {
-            write!(f, " (server {address})")?;
+        // The error that interrupted a bulk write names the operation and the server itself, and the text of a timeout
+        // contains that of its cause.
+        let cause = match &self.0.kind {
+            ErrorKind::Timeout(timeout) => timeout.cause(),
+            _ => None,
+        };
+        let named = cause.or_else(|| self.interruption());
+        let has_operation = named.is_some_and(|e| e.operation().is_some());
+        let operation = self.0.operation.as_ref().filter(|_| !has_operation);
+        let has_address = cause.is_some() || named.is_some_and(|e| e.address().is_some());
+        let address = self.0.address.as_ref().filter(|_| !has_address);
+        match (operation, address) {
+            (Some(operation), Some(address)) => write!(f, " ({operation}; server {address})")?,
+            (Some(operation), None) => write!(f, " ({operation})")?,
+            (None, Some(address)) => write!(f, " (server {address})")?,
+            (None, None) => {}
         }
-        if !self.0.labels.is_empty() && !is_timeout_with_cause {
+        if !self.0.labels.is_empty() && cause.is_none() {
             write!(f, " [{}]", self.0.labels.join(", "))?;
         }
         match self.source().filter(|_| f.alternate()) {
@@ -65,6 +75,7 @@ impl fmt::Debug for Error {
             .field("kind", &self.0.kind)
             .field("labels", &self.0.labels)
             .field("address", &self.0.address)
+            .field("operation", &self.0.operation)
             .finish_non_exhaustive()
     }
 }

@@ -16,6 +16,7 @@ mod kerberos;
 #[cfg(feature = "encryption")]
 mod mongocrypt;
 mod network;
+mod operation;
 mod pool;
 mod predicates;
 mod selection;
@@ -99,6 +100,7 @@ struct Inner {
     labels: Vec<String>,
     address: Option<ServerAddress>,
     response: Option<RawDocumentBuf>,
+    operation: Option<Arc<operation::OperationName>>,
 }
 
 /// The kind of an [`Error`], with its details.
@@ -177,6 +179,7 @@ impl Error {
             labels: Vec::new(),
             address: None,
             response: None,
+            operation: None,
         }))
     }
 

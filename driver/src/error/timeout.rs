@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Error, ErrorKind};
-use crate::{Namespace, types::timeout::TimeoutSource};
+use super::{Error, ErrorKind, operation::OperationName};
+use crate::types::timeout::TimeoutSource;
 
 /// `timeoutMS` of an operation expired, or an operation with `timeoutMS` met another time limit,
 /// e.g. `serverSelectionTimeoutMS` or error 50 (`MaxTimeMSExpired`) of the server.
@@ -16,21 +16,10 @@ pub struct TimeoutError {
     cause: Option<Error>,
     /// What the operation had reached.
     step: &'static str,
-    /// `None` for an action of several operations.
-    operation: Option<Arc<TimedOut>>,
     /// Whether the time limit is that of a transaction of the convenient API.
     in_transaction: bool,
     set_by: Option<TimeoutSource>,
     operation_error: Option<Error>,
-}
-
-/// The operation that did not complete in time.
-#[derive(Debug)]
-struct TimedOut {
-    name: String,
-    /// Without a collection for an operation on a database or on the deployment.
-    database: String,
-    collection: Option<String>,
 }
 
 impl TimeoutError {
@@ -45,24 +34,6 @@ impl TimeoutError {
     #[must_use]
     pub fn cause(&self) -> Option<&Error> {
         self.cause.as_ref()
-    }
-
-    /// The name of the command that did not complete in time, e.g. `find`. `None` if the time limit
-    /// expired between the commands of an action, e.g. of a GridFS upload.
-    #[must_use]
-    pub fn operation(&self) -> Option<&str> {
-        self.operation.as_ref().map(|operation| &*operation.name)
-    }
-
-    /// The database and the collection of the [operation](Self::operation). The collection is empty for
-    /// an operation on a database or on the deployment.
-    #[must_use]
-    pub fn namespace(&self) -> Option<Namespace> {
-        let operation = self.operation.as_ref()?;
-        Some(Namespace {
-            database: operation.database.clone(),
-            collection: operation.collection.clone().unwrap_or_default(),
-        })
     }
 
     /// Whether the time limit is that of a transaction of the [convenient
@@ -87,6 +58,10 @@ impl TimeoutError {
     pub fn operation_error(&self) -> Option<&Error> {
         self.operation_error.as_ref()
     }
+
+    pub(super) fn name_cause(&mut self, operation: &Arc<OperationName>) {
+        self.cause = self.cause.take().map(|cause| cause.of_operation(operation));
+    }
 }
 
 impl Error {
@@ -95,7 +70,6 @@ impl Error {
         Self::new(ErrorKind::Timeout(TimeoutError {
             cause: None,
             step,
-            operation: None,
             in_transaction: false,
             set_by: None,
             operation_error: None,
@@ -119,7 +93,6 @@ impl Error {
         let timeout = TimeoutError {
             cause: Some(self.clone()),
             step: "",
-            operation: timeout.and_then(|timeout| timeout.operation.clone()),
             in_transaction: timeout.is_some_and(TimeoutError::is_of_transaction),
             set_by: timeout.and_then(TimeoutError::set_by),
             operation_error: None,
@@ -164,25 +137,12 @@ impl Error {
         }
     }
 
-    /// Adds the name and the namespace of the operation to a timeout, and the setting of the time limit.
-    /// `in_transaction`: it is that of a transaction of the convenient API.
-    pub(crate) fn with_operation(
-        self,
-        name: &str,
-        database: &str,
-        collection: Option<&str>,
-        in_transaction: bool,
-        set_by: Option<TimeoutSource>,
-    ) -> Self {
+    /// Adds the setting of the time limit to a timeout. `in_transaction`: it is that of a transaction of the convenient
+    /// API.
+    pub(crate) fn with_time_limit(self, in_transaction: bool, set_by: Option<TimeoutSource>) -> Self {
         match self.kind() {
-            ErrorKind::Timeout(timeout) if timeout.operation.is_none() => {
-                let operation = TimedOut {
-                    name: name.to_owned(),
-                    database: database.to_owned(),
-                    collection: collection.map(str::to_owned),
-                };
+            ErrorKind::Timeout(timeout) => {
                 let timeout = TimeoutError {
-                    operation: Some(Arc::new(operation)),
                     in_transaction,
                     set_by,
                     ..timeout.clone()
@@ -242,11 +202,8 @@ impl fmt::Display for TimeoutError {
             "operation"
         };
         write!(f, "the time limit of the {what} expired")?;
-        match (&self.operation, self.set_by) {
-            (Some(operation), Some(source)) => write!(f, " ({operation}; set by {source})")?,
-            (Some(operation), None) => write!(f, " ({operation})")?,
-            (None, Some(source)) => write!(f, " (set by {source})")?,
-            (None, None) => {}
+        if let Some(source) = self.set_by {
+            write!(f, " (set by {source})")?;
         }
         match &self.cause {
             None => write!(f, " {}", self.step)?,
@@ -257,16 +214,6 @@ impl fmt::Display for TimeoutError {
                 f,
                 "; the body of the transaction succeeded although one of its operations failed: {error}"
             ),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for TimedOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {}", self.name, self.database)?;
-        match &self.collection {
-            Some(collection) => write!(f, ".{collection}"),
             None => Ok(()),
         }
     }

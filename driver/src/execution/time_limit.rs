@@ -108,18 +108,20 @@ impl Timeout {
 }
 
 impl OperationState<'_> {
-    /// As [`Timeout::report`], and a timeout names the operation.
+    /// The error names the operation. It is a timeout if the time limit of the operation has expired; see [`Timeout::report`].
     #[cold]
     pub(super) fn report<O: Operation>(&self, operation: &O, error: Error) -> Error {
         let properties = operation.properties();
-        self.timeout.report(error).with_operation(
-            properties.name,
-            properties.database,
-            operation.collection(),
-            self.explicit
-                .is_some_and(|session| session.lock().timeout().is_set()),
-            self.timeout.source(),
-        )
+        let is_of_inner = error.operation().is_some();
+        let error = error.with_operation(properties.name, properties.database, operation.collection());
+        let error = self.timeout.report(error);
+        if is_of_inner {
+            return error;
+        }
+        let in_transaction = self
+            .explicit
+            .is_some_and(|session| session.lock().timeout().is_set());
+        error.with_time_limit(in_transaction, self.timeout.source())
     }
 }
 

@@ -160,8 +160,8 @@ impl Topology {
         }))
     }
 
-    /// The host name that could not be resolved, for the end of an error text: if there is no other, or if only the
-    /// servers name it. Empty otherwise.
+    /// The host name that could not be resolved, for the end of an error text: if there is no other, or if no member of the
+    /// replica set is known and only the members name it. Empty otherwise.
     fn unresolved(&self, description: &TopologyDescription) -> String {
         let is_unresolved = |server: &&ServerDescription| {
             matches!(
@@ -179,16 +179,25 @@ impl Topology {
         };
         let is_given =
             |seed: &ServerAddress| matches!(seed, ServerAddress::Tcp { host: seed, .. } if seed == host);
-        if !self.shared.settings.seeds.iter().any(is_given) {
-            return format!(
-                "; the replica set configuration names the host {host}, which could not be resolved: \
-                 directConnection=true uses the given host only"
-            );
+        let settings = &self.shared.settings;
+        if settings.seeds.iter().any(is_given) {
+            return match servers.len() {
+                1 => format!("; check the host name {host} of the connection string"),
+                _ => String::new(),
+            };
         }
-        if servers.len() == 1 {
-            return format!("; check the host name {host} of the connection string");
+        let is_replica_set = matches!(
+            description.kind,
+            TopologyType::ReplicaSetNoPrimary | TopologyType::ReplicaSetWithPrimary
+        );
+        if !is_replica_set || servers.values().any(|server| server.kind != ServerType::Unknown) {
+            return String::new();
         }
-        String::new()
+        let advice = match (settings.srv.is_none(), settings.seeds.as_slice()) {
+            (true, [_]) => ": directConnection=true uses the given host only",
+            _ => "",
+        };
+        format!("; the replica set configuration names the host {host}, which could not be resolved{advice}")
     }
 
     /// Whether the deployment is closed: no operation can succeed.

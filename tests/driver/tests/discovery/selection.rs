@@ -301,6 +301,10 @@ async fn the_error_names_the_host_that_could_not_be_resolved() {
              directConnection=true uses the given host only",
         ),
         (
+            server.uri("replicaSet=rs").replace("/?", ",other.example/?"),
+            "; the replica set configuration names the host inner.example, which could not be resolved",
+        ),
+        (
             "mongodb://db.example,other.example".to_owned(),
             "other.example:27017 (Unknown: DNS lookup failed)",
         ),
@@ -310,6 +314,7 @@ async fn the_error_names_the_host_that_could_not_be_resolved() {
         let client = environment.client(options).unwrap();
         let things = client.database("d").collection::<Document>("c");
         let error = things.insert_one(&doc! {}).await.unwrap_err().to_string();
-        assert!(error.ends_with(expected), "{error}");
+        let expected = format!("{expected} (insert on d.c)");
+        assert!(error.ends_with(&expected), "{error}");
     }
 }

@@ -182,7 +182,7 @@ pub(crate) async fn a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_ti
     let document = doc! { "_id": 1 };
     let inserted = patients.insert_one(&document).timeout(LIMIT).await;
     let error = inserted.expect_err("a time limit");
-    assert_eq!(timeout(&error).operation(), Some("insert"));
+    assert_eq!(error.operation(), Some("insert"));
     assert!(matches!(cause(&error).kind(), ErrorKind::Write(_)), "{error:?}");
     assert_eq!(concern_code(&error), Some(UNREACHABLE));
     second.sent_once();
@@ -191,7 +191,7 @@ pub(crate) async fn a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_ti
     let documents = [2, 3].map(|id| doc! { "_id": id });
     let inserted = patients.insert_many(&documents).timeout(LIMIT).await;
     let error = inserted.expect_err("a time limit");
-    assert_eq!(timeout(&error).operation(), Some("insert"));
+    assert_eq!(error.operation(), Some("insert"));
     assert_eq!(concern_code(&error), Some(UNREACHABLE));
     let failure = bulk(cause(&error));
     assert_eq!(failure.inserted_ids.len(), 2, "{error:?}");
@@ -229,7 +229,7 @@ pub(crate) async fn a_result_of_a_client_bulk_write_is_not_lost_with_the_time_li
     let writes = [1, 2].map(|id| patients.insert_one_model(&doc! { "_id": id }));
     let written = second.client.bulk_write(writes).timeout(LIMIT).await;
     let error = written.expect_err("a time limit");
-    assert_eq!(timeout(&error).operation(), Some("bulkWrite"));
+    assert_eq!(error.operation(), Some("bulkWrite"));
     assert_eq!(concern_code(&error), Some(UNREACHABLE));
     let failure = client_bulk(cause(&error));
     let partial = failure.partial_result.as_ref().expect("a result");

@@ -42,21 +42,17 @@ async fn the_error_names_the_operation_and_its_namespace() {
     find.await.expect("a reply");
     let error = times_out(things.estimated_document_count().into_future()).await;
     let timeout = timeout_of(&error);
-    assert_eq!(timeout.operation(), Some("count"));
-    assert_eq!(timeout.namespace().as_ref(), Some(things.namespace()));
+    assert_eq!(error.operation(), Some("count"));
+    assert_eq!(error.namespace().as_ref(), Some(things.namespace()));
     assert!(!timeout.is_of_transaction());
-    let expected = format!(
-        "the time limit of the operation expired (count on {}; set by timeoutMS of the client): ",
-        things.namespace()
-    );
-    assert!(error.to_string().starts_with(&expected), "{error}");
+    let expected = "the time limit of the operation expired (set by timeoutMS of the client): ";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    let named = format!("(count on {}", things.namespace());
+    assert_eq!(error.to_string().matches(&named).count(), 1, "{error}");
 
     let database = things.database();
     let error = times_out(database.drop().into_future()).await;
-    let expected = format!(
-        "(dropDatabase on {}; set by timeoutMS of the client)",
-        database.name()
-    );
+    let expected = format!("(dropDatabase on {}", database.name());
     assert!(error.to_string().contains(&expected), "{error}");
 }
 
@@ -155,9 +151,8 @@ async fn the_counts_of_a_bulk_write_whose_write_concern_timed_out_are_not_lost()
         WriteModel::delete_one(doc! { "_id": 1 }),
     ];
     let error = tested.things().bulk_write(writes).await.unwrap_err();
-    let timeout = timeout_of(&error);
-    assert_eq!(timeout.operation(), Some("insert"));
-    let Some(ErrorKind::BulkWrite(bulk)) = timeout.cause().map(marula_driver::Error::kind) else {
+    assert_eq!(error.operation(), Some("insert"));
+    let Some(ErrorKind::BulkWrite(bulk)) = timeout_of(&error).cause().map(marula_driver::Error::kind) else {
         panic!("{error:?}");
     };
     assert!(bulk.interrupted_by.is_none(), "{error:?}");
@@ -184,7 +179,7 @@ mod timed {
         });
         let documents = vec![doc! { "a": megabyte }; 50];
         let error = times_out(tested.things().insert_many(&documents).into_future()).await;
-        assert_eq!(timeout_of(&error).operation(), Some("insert"));
+        assert_eq!(error.operation(), Some("insert"));
         assert_eq!(names(&tested.commands.commands()), ["insert", "insert"]);
     }
 
@@ -208,7 +203,7 @@ mod timed {
         // The error is one of the bulk write, which contains that of the time limit.
         let error = tested.client.bulk_write(models).await.unwrap_err();
         assert!(error.is_timeout(), "{error}");
-        assert_eq!(timeout_of(&error).operation(), Some("bulkWrite"));
+        assert_eq!(error.operation(), Some("bulkWrite"));
         assert_eq!(names(&tested.commands.commands()), ["bulkWrite", "bulkWrite"]);
     }
 }

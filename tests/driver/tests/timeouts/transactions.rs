@@ -102,7 +102,7 @@ async fn client_side_operations_timeout_prose_10() {
     let error = times_out(run).await;
     let timeout = timeout_of(&error);
     assert!(
-        timeout.is_of_transaction() && timeout.operation() == Some("insert"),
+        timeout.is_of_transaction() && error.operation() == Some("insert"),
         "{error}"
     );
     assert_eq!(outcomes(&commands), "insert- abortTransaction-");

@@ -139,8 +139,8 @@ async fn a_commit_that_was_not_sent_in_time_is_followed_by_an_abort() {
     });
     let error = run.await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");
-    let expected = "the time limit of the transaction expired (commitTransaction on admin; set by the timeout of \
-                    the transaction) before the command was sent";
+    let expected = "the time limit of the transaction expired (set by the timeout of the transaction) \
+                    before the command was sent (commitTransaction on admin)";
     assert!(error.to_string().starts_with(expected), "{error}");
     assert!(
         !error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT),

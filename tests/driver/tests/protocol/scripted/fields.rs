@@ -110,5 +110,8 @@ async fn an_interrupted_bulk_write_names_the_server_once() {
         .expect_err("refused");
     let text = format!("{error:#}");
     assert!(text.contains("interrupted by another error: error 115"), "{text}");
-    assert_eq!(text.matches("(server ").count(), 1, "{text}");
+    assert_eq!(text.matches("(update on d.c; server ").count(), 1, "{text}");
+    assert_eq!(text.matches(" on d.c").count(), 1, "{text}");
+    let named = (error.operation(), error.namespace());
+    assert_eq!(named, (Some("update"), Some(things.namespace().clone())));
 }
