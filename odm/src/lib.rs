@@ -135,6 +135,7 @@ mod schema_version;
 pub mod sort;
 mod stage_versions;
 mod stored;
+mod time_limit;
 mod type_map;
 pub mod update;
 mod validation;

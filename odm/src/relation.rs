@@ -28,7 +28,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -46,6 +46,7 @@ use crate::path::field::Field;
 use crate::path::marker::{HashedKey, IndexKey};
 use crate::path::{AsPath, Mode, Path, Read, check_path};
 use crate::projection::{Present, Projection};
+use crate::time_limit::TimeLimit;
 use crate::value::IntoValue;
 
 /// A reference to a document of `D`, stored as its id.
@@ -501,19 +502,9 @@ impl LoadOptions {
         self
     }
 
-    /// The options of a query of an action that began at this time.
-    fn of_query(&self, began: Instant) -> FindOptions {
-        match self.timeout {
-            None => self.find.clone(),
-            Some(Duration::ZERO) => self.find.clone().timeout(Duration::ZERO),
-            Some(limit) => {
-                // Zero would be no limit.
-                let left = limit
-                    .saturating_sub(began.elapsed())
-                    .max(Duration::from_millis(1));
-                self.find.clone().timeout(left)
-            }
-        }
+    /// The options of the next query.
+    fn of_query(&self, limit: &TimeLimit) -> FindOptions {
+        limit.of(self.find.clone(), FindOptions::timeout)
     }
 }
 
@@ -555,14 +546,14 @@ impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            let began = Instant::now();
+            let limit = TimeLimit::begin(self.options.timeout);
             let mut all = HashMap::new();
             for keys in self.queries? {
                 let find = found_in(
                     self.collection,
                     "_id",
                     keys,
-                    self.options.of_query(began),
+                    self.options.of_query(&limit),
                     &mut self.session,
                 );
                 let mut found = find.stream().await?;
@@ -584,14 +575,14 @@ where
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            let began = Instant::now();
+            let limit = TimeLimit::begin(self.options.timeout);
             let mut all: HashMap<V, Vec<D>> = HashMap::new();
             for values in self.queries? {
                 let find = found_in(
                     self.collection,
                     &self.field,
                     values,
-                    self.options.of_query(began),
+                    self.options.of_query(&limit),
                     &mut self.session,
                 );
                 let mut found = find.stream().await?;

@@ -65,8 +65,9 @@ use crate::model::Model;
 ///
 /// `update_one`, `update_many`, `find_one_and_update`, upserts and the updates of bulk writes store values in
 /// the present form. They first upgrade the documents of older versions that match their filter, because an
-/// upgrade after the update would replace what the update has stored. A document that cannot be upgraded is
-/// [`Error::Upgrade`](crate::Error::Upgrade), and the update is not sent.
+/// upgrade after the update would replace what the update has stored. A document that cannot be upgraded, and
+/// one whose present form the server rejects, is [`Error::Upgrade`](crate::Error::Upgrade), and the update is not
+/// sent.
 ///
 /// - Each update of a model with a version above 1 costs a query. It reads the `_id` and the version of the
 ///   first document that matches, or the `_id` of all older documents for an update of many. The updates by
@@ -75,7 +76,13 @@ use crate::model::Model;
 ///   document that another client stores between the two is not changed; `update_one` and
 ///   `find_one_and_update` then upgrade it and are sent again. An upsert has no such condition, because it
 ///   would insert a second document: an older document that another client stores at this moment is updated
-///   in the older form. In a transaction, no other client stores documents between the two.
+///   in the older form. In a transaction, no other client stores documents between the two. After 20 attempts
+///   the call fails with [`Error::Upgrade`](crate::Error::Upgrade).
+/// - The comment, the variables, the write concern, the bypass of the validation and the time limit of the call
+///   hold for its upgrade too; the time limit is that of all operations together.
+/// - The user needs the privilege `find` besides `update`. The first upgrade of a call lists the collection, to read
+///   its default collation: with one, each upgraded document whose `_id` contains a string is a scan of the
+///   collection, as for [`Collection::migrate`](crate::Collection::migrate).
 /// - In a transaction the upgrade is part of the transaction. Otherwise it remains if the update fails.
 /// - An upgraded document that no longer matches the filter is not updated. An upsert then inserts a second
 ///   document: its filter needs fields that no upgrade changes, such as `_id`.

@@ -470,8 +470,11 @@ impl<'a, D: Model> Bulk<'a, D> {
         for built in &built {
             self.options = requiring!(self.options, built.requirement.clone());
         }
-        if let Some(upgrades) = take_upgrades(&mut built) {
-            Box::pin(perform(upgrades, self.session.as_deref_mut())).await?;
+        let upgrades = take_upgrades(&mut built);
+        if !upgrades.is_empty() {
+            let performing = perform(upgrades, self.options.__preceding(), self.session.as_deref_mut());
+            let limit = Box::pin(performing).await?;
+            self.options = limit.of(self.options, BulkWriteOptions::timeout);
         }
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built, self.collection.is_encrypted()) {

@@ -267,7 +267,7 @@ impl<'a> ClientBulk<'a> {
         Call::of_client("bulk")
     }
 
-    async fn run(self) -> Result<ClientBulkWriteResult> {
+    async fn run(mut self) -> Result<ClientBulkWriteResult> {
         let (operations, mut built) = self.writes.into_parts()?;
         if built.is_empty() {
             let mut nothing = ClientBulkWriteResult::default();
@@ -287,8 +287,10 @@ impl<'a> ClientBulk<'a> {
         let is_verbose = self.options.is_verbose();
         let mut session = self.session;
         let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
-        if let Some(upgrades) = upgrades {
-            Box::pin(perform(upgrades, session.as_deref_mut())).await?;
+        if !upgrades.is_empty() {
+            let performing = perform(upgrades, self.options.__preceding(), session.as_deref_mut());
+            let limit = Box::pin(performing).await?;
+            self.options = limit.of(self.options, ClientBulkWriteOptions::timeout);
         }
         let writing = self.client.bulk_write(models).with_options(self.options);
         let mut writing = in_session!(session.as_deref_mut(), writing);

@@ -6,8 +6,7 @@ use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Kept, Session, awaitable, forward_options, in_session, with_kept};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
-use crate::collection::migrate::ATTEMPTS;
-use crate::collection::outdated::{Upgrade, guarded, is_upgraded};
+use crate::collection::outdated::{Sent, Upgrade, Upgrading, after_upgrade, guarded, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::{Ready, ReadyUpdate};
@@ -24,6 +23,7 @@ use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::stage_versions::requiring;
+use crate::time_limit::TimeLimit;
 use crate::update::{DocumentItem, Update};
 
 /// The driver's future.
@@ -213,9 +213,10 @@ macro_rules! find_and_modify {
             fn run(self) -> impl Future<Output = Result<Option<T>>> + Send + use<'a, D, T> {
                 let collection = self.collection;
                 let read_as = self.read_as;
+                let is_upsert = self.is_upsert();
                 let sending = self.sending();
                 async move {
-                    let found = explained(&collection.inner, stringify!($operation), false, sending?.await.map_err(crate::Error::from)).await?;
+                    let found = explained(&collection.inner, stringify!($operation), is_upsert, sending?.await.map_err(crate::Error::from)).await?;
                     found.map(|raw| read_as.decode(collection.namespace(), &raw)).transpose()
                 }
             }
@@ -368,6 +369,10 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         self
     }
 
+    fn is_upsert(&self) -> bool {
+        self.options.is_upsert()
+    }
+
     fn sending(self) -> Result<Sending<'a>> {
         Ok(self.action()?.into_future())
     }
@@ -392,6 +397,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         }
         options = requiring!(options, prepared.requirement);
         let mut ready = ReadyUpdate {
+            collection: &self.collection.inner,
             filter: prepared.filter,
             update: prepared.update,
             options,
@@ -399,9 +405,8 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
             session: self.session,
         };
         if const { is_upgraded::<D>() } {
-            ready.upgrade = Upgrade::before(self.collection, &ready.filter, false).map(|upgrade| {
-                upgrade.with_options(ready.options.__matching(), ready.options.__write_concern())
-            });
+            ready.upgrade = Upgrade::before(self.collection, &ready.filter, false)
+                .map(|upgrade| upgrade.with_options(ready.options.__preceding()));
             if !ready.options.is_upsert() {
                 ready.filter = guarded::<D>(ready.filter);
             }
@@ -410,43 +415,51 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
     }
 
     fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
-        let inner = &self.collection.inner;
         let ready = self.ready()?;
-        let updating = inner
-            .find_one_and_update(ready.filter, Ready(ready.update))
-            .with_options(ready.options);
-        Ok(in_session!(ready.session, updating))
+        let updating = ready
+            .collection
+            .find_one_and_update(ready.filter, Ready(ready.update));
+        Ok(in_session!(ready.session, updating.with_options(ready.options)))
     }
 
-    /// As `run`, after the upgrade of the document that matches. Again if that document has an older version then.
+    /// Like `run`, after the upgrade of the document that matches.
     async fn run_upgrading(self) -> Result<Option<T>> {
         let (collection, read_as) = (self.collection, self.read_as);
-        let ready = self.ready()?;
-        let mut session = ready.session;
-        let mut attempts = 1;
-        loop {
-            let is_found = match &ready.upgrade {
-                Some(upgrade) => {
-                    upgrade.run(session.as_deref_mut()).await?
-                        && upgrade.is_acknowledged(session.as_deref_mut())
-                }
-                None => false,
-            };
-            let updating = collection
-                .inner
-                .find_one_and_update(ready.filter.clone(), Ready(ready.update.clone()))
-                .with_options(ready.options.clone());
-            let updating = in_session!(session.as_deref_mut(), updating);
-            let result = updating.await.map_err(crate::Error::from);
-            let found = explained(&collection.inner, "find_one_and_update", false, result).await?;
-            if let Some(raw) = found {
-                return Ok(Some(read_as.decode(collection.namespace(), &raw)?));
-            }
-            if ready.options.is_upsert() || !is_found || attempts == ATTEMPTS {
-                return Ok(None);
-            }
-            attempts += 1;
+        let mut ready = self.ready()?;
+        let (upgrade, session) = (ready.upgrade.take(), ready.session.take());
+        let found = after_upgrade(ready, upgrade, session).await?;
+        found
+            .map(|raw| read_as.decode(collection.namespace(), &raw))
+            .transpose()
+    }
+}
+
+impl Upgrading for ReadyUpdate<'_, FindOneAndUpdateOptions> {
+    type Output = Option<RawDocumentBuf>;
+
+    fn send<'s>(
+        &'s self,
+        limit: Option<&TimeLimit>,
+        session: Session<'s>,
+    ) -> Sent<'s, Option<RawDocumentBuf>> {
+        let mut options = self.options.clone();
+        if let Some(limit) = limit {
+            options = limit.of(options, FindOneAndUpdateOptions::timeout);
         }
+        let updating = self
+            .collection
+            .find_one_and_update(self.filter.clone(), Ready(self.update.clone()));
+        let sending = in_session!(session, updating.with_options(options)).into_future();
+        Box::pin(async move {
+            let result = sending.await.map_err(Into::into);
+            let is_upsert = self.options.is_upsert();
+            explained(self.collection, "find_one_and_update", is_upsert, result).await
+        })
+    }
+
+    /// An upsert inserts a document if none matches.
+    fn is_done(&self, found: &Option<RawDocumentBuf>) -> bool {
+        found.is_some() || self.options.is_upsert()
     }
 }
 
@@ -518,6 +531,10 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         Ok(in_session!(self.session, replacing).explain())
     }
 
+    fn is_upsert(&self) -> bool {
+        self.options.is_upsert()
+    }
+
     /// The driver's future, and what follows it.
     fn sending(self) -> Result<Replacing<'a>> {
         let is_upsert = self.options.is_upsert();
@@ -554,6 +571,14 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
 }
 
 impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
+    #[expect(
+        clippy::unused_self,
+        reason = "the same signature as that of the other actions"
+    )]
+    const fn is_upsert(&self) -> bool {
+        false
+    }
+
     fn sending(self) -> Result<Sending<'a>> {
         Ok(match self.action()? {
             Deleting::Delete(deleting) => deleting.into_future(),

@@ -16,6 +16,7 @@ use crate::json::relaxed;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::schema_version::SchemaVersion;
+use crate::time_limit::TimeLimit;
 use crate::versioned::Versioned;
 
 /// How often a document that other clients change is read again.
@@ -304,7 +305,7 @@ impl<'a, D: Model> Migrate<'a, D> {
             ));
         }
         let mut progress = self.progress;
-        let is_collated = is_collated(&self.collection.inner).await?;
+        let is_collated = is_collated(&self.collection.inner, &TimeLimit::begin(None)).await?;
         let source = Source {
             is_collated,
             inner: self
@@ -367,12 +368,13 @@ struct Source<D> {
 
 /// Whether the collection has a default collation, which is not `simple`. It has one for a user who may not list
 /// collections: the collation that is then sent changes nothing if there is none.
-pub(super) async fn is_collated<T>(collection: &driver::Collection<T>) -> Result<bool> {
+pub(super) async fn is_collated<T>(collection: &driver::Collection<T>, limit: &TimeLimit) -> Result<bool> {
     let namespace = collection.namespace();
     let listing = collection
         .database()
         .list_collections()
         .filter(doc! { "name": &namespace.collection });
+    let listing = limit.of(listing, driver::action::ListCollections::timeout);
     let listed = async { listing.await?.try_collect().await };
     match listed.await {
         Ok(listed) => {

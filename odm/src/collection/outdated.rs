@@ -3,8 +3,11 @@
 //! An upgrade computes a whole document from one of an older version. If it ran after the update, the function of the model would
 //! read what the update has stored in the present form as the older form. The update therefore has a condition on the version: it does
 //! not change a document of an older version that appears after the upgrade.
+//!
+//! A dropped future may leave upgraded documents that are not updated: a later call finds them in their present form.
 
-use std::sync::OnceLock;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 
 use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use crate::collection::Collection;
@@ -15,13 +18,16 @@ use crate::collection::encrypted::first_encrypted;
 use crate::collection::migrate::{
     ATTEMPTS, BATCH_BYTES, BATCH_SIZE, MigrationFailureReason, id_of, is_collated, replacement,
 };
-use crate::driver::options::{BulkWriteOptions, FindOptions, ReadConcern, ReadPreference, WriteConcern};
-use crate::driver::{self, Namespace, WriteModel};
+use crate::driver::options::{
+    BulkWriteOptions, FindOptions, PrecedingOptions, ReadConcern, ReadPreference, WriteConcern,
+};
+use crate::driver::{self, ErrorKind, Namespace, WriteModel};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Conditions;
 use crate::managed::CollectionKind;
 use crate::model::Model;
 use crate::schema_version::SchemaVersion;
+use crate::time_limit::TimeLimit;
 
 /// How many ids are in one filter.
 const IDS: usize = 1_000;
@@ -61,10 +67,48 @@ pub(super) struct Upgrade {
     version: SchemaVersion,
     upgraded: fn(&Namespace, &RawDocument, SchemaVersion) -> Result<RawDocumentBuf>,
     wanted: Wanted,
-    /// The options by which the documents are found.
-    find: FindOptions,
-    write: BulkWriteOptions,
-    is_collated: OnceLock<bool>,
+    options: PrecedingOptions,
+    /// Whether the collection has a default collation. The upgrades of a bulk write share it.
+    is_collated: Arc<OnceLock<bool>>,
+}
+
+/// An update that is sent again if the documents that it should match had an older version.
+pub(super) trait Upgrading: Send + Sync {
+    type Output: Send;
+
+    /// Sends the update once.
+    fn send<'s>(&'s self, limit: Option<&TimeLimit>, session: Session<'s>) -> Sent<'s, Self::Output>;
+
+    /// Whether the update changed or inserted a document.
+    fn is_done(&self, output: &Self::Output) -> bool;
+}
+
+/// The future of an update.
+pub(super) type Sent<'s, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 's>>;
+
+/// Upgrades the documents that an update matches, and sends the update. Again if the documents that were found have an older
+/// version then.
+pub(super) fn after_upgrade<'a, U: Upgrading + 'a>(
+    update: U,
+    upgrade: Option<Box<Upgrade>>,
+    mut session: Session<'a>,
+) -> Sent<'a, U::Output> {
+    Box::pin(async move {
+        let Some(upgrade) = upgrade else {
+            return update.send(None, session).await;
+        };
+        let limit = TimeLimit::begin(upgrade.options.timeout);
+        let is_acknowledged = upgrade.is_acknowledged(session.as_deref_mut());
+        for attempt in 0..ATTEMPTS {
+            let count = if attempt == 0 { 1 } else { IDS };
+            let is_found = upgrade.run(count, &limit, session.as_deref_mut()).await?;
+            let output = update.send(Some(&limit), session.as_deref_mut()).await?;
+            if !is_found || !is_acknowledged || update.is_done(&output) {
+                return Ok(output);
+            }
+        }
+        Err(upgrade.contended())
+    })
 }
 
 impl Upgrade {
@@ -76,9 +120,8 @@ impl Upgrade {
             version,
             upgraded: unencrypted::<D>,
             wanted,
-            find: FindOptions::default(),
-            write: BulkWriteOptions::default(),
-            is_collated: OnceLock::new(),
+            options: PrecedingOptions::default(),
+            is_collated: Arc::default(),
         }
     }
 
@@ -106,65 +149,83 @@ impl Upgrade {
     }
 
     /// With the options of the update.
-    pub(super) fn with_options(
-        mut self: Box<Self>,
-        find: FindOptions,
-        concern: Option<&WriteConcern>,
-    ) -> Box<Self> {
-        self.find = find;
-        if let Some(concern) = concern {
-            self.write = self.write.write_concern(concern.clone());
-        }
+    pub(super) fn with_options(mut self: Box<Self>, options: PrecedingOptions) -> Box<Self> {
+        self.options = options;
         self
     }
 
     /// Whether the server acknowledges the update.
-    pub(super) fn is_acknowledged(&self, session: Session<'_>) -> bool {
+    fn is_acknowledged(&self, session: Session<'_>) -> bool {
         let writing = self.collection.bulk_write(Vec::<WriteModel>::new());
-        in_session!(session, writing.with_options(self.write.clone())).is_acknowledged()
+        in_session!(session, writing.with_options(self.options.write.clone())).is_acknowledged()
     }
 
-    /// Upgrades the documents. Returns whether a document was found that the update should match.
+    /// Upgrades documents: of an update of one, those among the first `count` that match. Returns whether a document was
+    /// found that the update should match.
     ///
     /// # Errors
     /// [`Error::Upgrade`] and [`Error::Decode`] for a document that cannot be upgraded.
-    pub(super) async fn run(&self, mut session: Session<'_>) -> Result<bool> {
+    async fn run(&self, count: usize, limit: &TimeLimit, mut session: Session<'_>) -> Result<bool> {
         let mut is_found = false;
-        let ids = match &self.wanted {
+        match &self.wanted {
             Wanted::First(filter) => {
-                let finding = self
-                    .collection
-                    .find_one(filter.clone())
-                    .with_options(self.find.clone());
-                let finding = finding.projection(doc! { "_id": 1, self.version.field: 1 });
-                let found = in_session!(session.as_deref_mut(), finding).await?;
-                is_found = found.is_some();
-                let older = found.filter(|found| self.version.is_older(found));
-                older.iter().map(|found| id_of(found)).collect()
+                let finding = self.finding(filter.clone(), limit);
+                // Negative: the server returns one batch.
+                let finding = finding
+                    .limit(-i64::try_from(count).unwrap_or(1))
+                    .projection(doc! { "_id": 1, self.version.field: 1 });
+                let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
+                let mut older = Vec::new();
+                while cursor.advance().await? {
+                    is_found = true;
+                    let document = cursor.current()?;
+                    if self.version.is_older(document) {
+                        older.push(id_of(document));
+                    }
+                }
+                if !older.is_empty() {
+                    self.upgrade(&older, limit, session).await?;
+                }
             }
-            Wanted::All(filter) => self.all(filter.clone(), session.as_deref_mut()).await?,
-            Wanted::Ids(ids, _) => ids.clone(),
-        };
-        for ids in ids.chunks(IDS) {
-            is_found |= self.upgrade(ids, session.as_deref_mut()).await?;
+            Wanted::All(filter) => {
+                let older = if filter.is_empty() {
+                    self.version.older()
+                } else {
+                    doc! { "$and": [filter.clone(), self.version.older()] }
+                };
+                let finding = self.finding(older, limit).projection(doc! { "_id": 1 });
+                let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
+                let mut is_at_end = false;
+                while !is_at_end {
+                    let mut ids = Vec::new();
+                    while ids.len() < IDS && !is_at_end {
+                        is_at_end = !cursor.advance().await?;
+                        if !is_at_end {
+                            ids.push(id_of(cursor.current()?));
+                        }
+                    }
+                    if !ids.is_empty() {
+                        is_found |= self.upgrade(&ids, limit, session.as_deref_mut()).await?;
+                    }
+                }
+            }
+            Wanted::Ids(ids, _) => {
+                for ids in ids.chunks(IDS) {
+                    is_found |= self.upgrade(ids, limit, session.as_deref_mut()).await?;
+                }
+            }
         }
         Ok(is_found)
     }
 
-    /// The ids of the documents of older versions that match.
-    async fn all(&self, filter: Document, session: Session<'_>) -> Result<Vec<Bson>> {
-        let older = if filter.is_empty() {
-            self.version.older()
-        } else {
-            doc! { "$and": [filter, self.version.older()] }
-        };
-        let finding = self.collection.find(older).with_options(self.find.clone());
-        let found = read(finding.projection(doc! { "_id": 1 }), usize::MAX, session).await?;
-        Ok(found.iter().map(|found| id_of(found)).collect())
+    /// The query of the documents that the update matches.
+    fn finding(&self, filter: Document, limit: &TimeLimit) -> driver::action::Find<'_, RawDocumentBuf> {
+        let options = limit.of(self.options.find.clone(), FindOptions::timeout);
+        self.collection.find(filter).with_options(options)
     }
 
     /// Upgrades the documents of these ids that have an older version. Those that other clients have changed are read again.
-    async fn upgrade(&self, ids: &[Bson], mut session: Session<'_>) -> Result<bool> {
+    async fn upgrade(&self, ids: &[Bson], limit: &TimeLimit, mut session: Session<'_>) -> Result<bool> {
         let mut older = vec![doc! { "_id": { "$in": ids.to_vec() } }, self.version.older()];
         if let Wanted::Ids(_, Some(condition)) = &self.wanted {
             older.push(condition.clone());
@@ -172,8 +233,10 @@ impl Upgrade {
         let older = doc! { "$and": older };
         let (mut attempts, mut has_older) = (0, false);
         loop {
-            let finding = self.collection.find(older.clone()).batch_size(BATCH_SIZE);
-            let batch = read(finding, BATCH_BYTES, session.as_deref_mut()).await?;
+            let options = limit.of(self.options.by_id.clone(), FindOptions::timeout);
+            let finding = self.collection.find(older.clone()).with_options(options);
+            let finding = in_session!(session.as_deref_mut(), finding.batch_size(BATCH_SIZE));
+            let (batch, is_whole) = read(finding).await?;
             let Some(first) = batch.first() else {
                 return Ok(has_older);
             };
@@ -181,8 +244,7 @@ impl Upgrade {
             if attempts == ATTEMPTS {
                 return Err(self.failed(first, MigrationFailureReason::Contended));
             }
-            let is_whole = size(&batch) < BATCH_BYTES;
-            match self.replace(&batch, session.as_deref_mut()).await? {
+            match self.replace(&batch, limit, session.as_deref_mut()).await? {
                 0 => attempts += 1,
                 replaced if is_whole && replaced == batch.len() as u64 => return Ok(true),
                 _ => {}
@@ -191,38 +253,72 @@ impl Upgrade {
     }
 
     /// Replaces the documents that have not changed. Returns their number.
-    async fn replace(&self, batch: &[RawDocumentBuf], session: Session<'_>) -> Result<u64> {
+    async fn replace(
+        &self,
+        batch: &[RawDocumentBuf],
+        limit: &TimeLimit,
+        session: Session<'_>,
+    ) -> Result<u64> {
         let is_collated = match self.is_collated.get() {
             Some(is_collated) => *is_collated,
-            None => *self.is_collated.get_or_init({
-                let is_collated = is_collated(&self.collection).await?;
-                move || is_collated
-            }),
+            None => {
+                let is_collated = is_collated(&self.collection, limit).await?;
+                *self.is_collated.get_or_init(|| is_collated)
+            }
         };
         let replacements = batch.iter().map(|old| {
             let new = (self.upgraded)(self.collection.namespace(), old, self.version)?;
             replacement(old, &new, is_collated).map_err(|reason| self.failed(old, reason))
         });
         let replacements: Vec<WriteModel> = replacements.collect::<Result<_>>()?;
-        let writing = self.collection.bulk_write(replacements);
-        let writing = in_session!(session, writing.with_options(self.write.clone())).ordered(false);
+        let options = limit.of(self.options.write.clone(), BulkWriteOptions::timeout);
+        let writing = self.collection.bulk_write(replacements).with_options(options);
+        let writing = in_session!(session, writing).ordered(false);
         let writing = if writing.is_acknowledged() {
             writing
         } else {
             writing.write_concern(WriteConcern::nodes(1))
         };
-        Ok(writing.await?.matched_count)
+        match writing.await {
+            Ok(result) => Ok(result.matched_count),
+            Err(error) => Err(self.rejected(batch, error)),
+        }
+    }
+
+    /// The error of the replacements. That of a document is not one of the update.
+    fn rejected(&self, batch: &[RawDocumentBuf], error: driver::Error) -> Error {
+        if let ErrorKind::BulkWrite(failures) = error.kind()
+            && failures.interrupted_by.is_none()
+            && let Some(first) = failures.write_errors.first()
+            && let Some(old) = batch.get(first.index)
+        {
+            return self.failed(old, MigrationFailureReason::Write(Box::new(first.clone())));
+        }
+        error.into()
     }
 
     fn failed(&self, document: &RawDocument, reason: MigrationFailureReason) -> Error {
-        if let MigrationFailureReason::Upgrade(error) = reason {
-            return error;
+        match reason {
+            MigrationFailureReason::Upgrade(error) => error,
+            reason => self.error(
+                Some(Box::new(id_of(document))),
+                self.version.of(document),
+                &reason,
+            ),
         }
+    }
+
+    /// The error of an update that does not match at each attempt, because other clients store documents of older versions.
+    fn contended(&self) -> Error {
+        self.error(None, self.version.version - 1, &MigrationFailureReason::Contended)
+    }
+
+    fn error(&self, id: Option<Box<Bson>>, from: u32, reason: &MigrationFailureReason) -> Error {
         Error::Upgrade {
             model: self.version.model,
             collection: self.collection.namespace().to_string(),
-            id: Some(Box::new(id_of(document))),
-            from: self.version.of(document),
+            id,
+            from,
             source: Box::<dyn std::error::Error + Send + Sync>::from(reason.to_string()).into(),
         }
     }
@@ -242,33 +338,20 @@ impl Upgrade {
     }
 }
 
-/// The documents that a query finds, as long as the sum of those before is less than this number of bytes.
-async fn read(
-    finding: driver::action::Find<'_, RawDocumentBuf>,
-    bytes: usize,
-    session: Session<'_>,
-) -> Result<Vec<RawDocumentBuf>> {
-    let (mut documents, mut sum) = (Vec::new(), 0);
-    macro_rules! read_from {
-        ($cursor:expr) => {{
-            let mut cursor = $cursor;
-            while sum < bytes && cursor.advance().await? {
-                let document: RawDocumentBuf = cursor.current()?.to_owned();
-                sum += document.as_bytes().len();
-                documents.push(document);
-            }
-        }};
+/// The documents that a query finds, as long as the sum of those before is less than [`BATCH_BYTES`]. Returns whether they
+/// are all.
+async fn read(finding: driver::action::Find<'_, RawDocumentBuf>) -> Result<(Vec<RawDocumentBuf>, bool)> {
+    let (mut documents, mut bytes) = (Vec::new(), 0);
+    let mut cursor = finding.await?;
+    while bytes < BATCH_BYTES {
+        if !cursor.advance().await? {
+            return Ok((documents, true));
+        }
+        let document: RawDocumentBuf = cursor.current()?.to_owned();
+        bytes += document.as_bytes().len();
+        documents.push(document);
     }
-    match session {
-        Some(session) => read_from!(finding.session(session).await?),
-        None => read_from!(finding.await?),
-    }
-    Ok(documents)
-}
-
-/// The sum of the sizes of documents, in bytes.
-fn size(documents: &[RawDocumentBuf]) -> usize {
-    documents.iter().map(|document| document.as_bytes().len()).sum()
+    Ok((documents, false))
 }
 
 /// The present form of a document without encrypted fields.
@@ -289,24 +372,40 @@ fn unencrypted<D: Model>(
     upgraded::<D>(namespace, raw, version)
 }
 
-/// Removes the upgrades from the writes of a bulk write. `None` if there are none.
-pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Option<Vec<Upgrade>> {
-    let mut upgrades: Vec<Upgrade> = Vec::new();
+/// Removes the upgrades from the writes of a bulk write. Those by ids of one collection are joined: no upgrade depends on another.
+pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<Upgrade> {
+    let (mut by_ids, mut others): (Vec<Upgrade>, Vec<Upgrade>) = Default::default();
     for Built { effect, .. } in built {
         if matches!(effect, Effect::MatchesUpgraded(_))
             && let Effect::MatchesUpgraded(mut upgrade) = std::mem::replace(effect, Effect::Matches)
-            && !upgrades.last_mut().is_some_and(|last| last.join(&mut upgrade))
         {
-            upgrades.push(*upgrade);
+            if !matches!(upgrade.wanted, Wanted::Ids(..)) {
+                others.push(*upgrade);
+            } else if !by_ids.iter_mut().any(|first| first.join(&mut upgrade)) {
+                by_ids.push(*upgrade);
+            }
         }
     }
-    (!upgrades.is_empty()).then_some(upgrades)
+    by_ids.append(&mut others);
+    by_ids
 }
 
-/// Performs the upgrades of a bulk write.
-pub(super) async fn perform(upgrades: Vec<Upgrade>, mut session: Session<'_>) -> Result<()> {
-    for upgrade in upgrades {
-        upgrade.run(session.as_deref_mut()).await?;
+/// Performs the upgrades of a bulk write with these options. Returns the time limit of the writes.
+pub(super) async fn perform(
+    upgrades: Vec<Upgrade>,
+    options: PrecedingOptions,
+    mut session: Session<'_>,
+) -> Result<TimeLimit> {
+    let limit = TimeLimit::begin(options.timeout);
+    let mut collations: Vec<(Namespace, Arc<OnceLock<bool>>)> = Vec::new();
+    for mut upgrade in upgrades {
+        let namespace = upgrade.collection.namespace();
+        match collations.iter().find(|(known, _)| known == namespace) {
+            Some((_, is_collated)) => upgrade.is_collated = Arc::clone(is_collated),
+            None => collations.push((namespace.clone(), Arc::clone(&upgrade.is_collated))),
+        }
+        upgrade.options = options.clone();
+        upgrade.run(1, &limit, session.as_deref_mut()).await?;
     }
-    Ok(())
+    Ok(limit)
 }

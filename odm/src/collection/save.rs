@@ -196,7 +196,7 @@ impl<'a, D: Model> Save<'a, D> {
                     .update_one(filter, vec![stored])
                     .with_options(options.upsert(!encoded.was_stored()).into());
                 let result = in_session!(self.session, saving).await.map_err(Into::into);
-                let result = explained(&collection.inner, "save", true, result)
+                let result = explained(&collection.inner, "save", !encoded.was_stored(), result)
                     .await
                     .map_err(|e| collection.conflict_of_upsert(e, &encoded))?;
                 if encoded.was_stored() && result.matched_count == 0 {

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
+use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::{Encoded, for_replacement, validated};
 use crate::collection::kind;
-use crate::collection::migrate::ATTEMPTS;
-use crate::collection::outdated::{Upgrade, guarded, is_upgraded};
+use crate::collection::outdated::{Sent, Upgrade, Upgrading, after_upgrade, guarded, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::Scope;
 use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
@@ -20,6 +20,7 @@ use crate::observe::Call;
 use crate::sort::IntoSort;
 use crate::stage_versions::requiring;
 use crate::stored::Stored;
+use crate::time_limit::TimeLimit;
 use crate::update::{DocumentItem, Update};
 
 /// An update that already has the driver's form.
@@ -78,6 +79,7 @@ fn restored_by_upsert<D: Model>(collection: &Collection<D>, call: &str) -> Error
 
 /// An update that is ready to be sent.
 pub(super) struct ReadyUpdate<'a, O> {
+    pub(super) collection: &'a driver::Collection<RawDocumentBuf>,
     pub(super) filter: Conditions,
     pub(super) update: UpdateModification,
     pub(super) options: O,
@@ -87,7 +89,7 @@ pub(super) struct ReadyUpdate<'a, O> {
 }
 
 macro_rules! updates {
-    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident, $check:ident;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident, $check:ident, $sorted:ident;)*) => { $(
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D> {
@@ -98,6 +100,8 @@ macro_rules! updates {
             /// The name of the call that restores deleted documents.
             restoration: Option<&'static str>,
             options: $Options,
+            /// `with_options` does not replace it.
+            sort: Option<Document>,
             session: Session<'a>,
         }
 
@@ -111,6 +115,7 @@ macro_rules! updates {
                     scope: collection.scope,
                     restoration: None,
                     options: $Options::default(),
+                    sort: None,
                     session: None,
                 }
             }
@@ -214,7 +219,7 @@ macro_rules! updates {
 
             /// The filter and the update, with all options. `None` of the upgrade: no document is upgraded.
             fn ready(self) -> Result<ReadyUpdate<'a, $Options>> {
-                let mut options = self.options;
+                let mut options = $sorted(self.options, self.sort);
                 if let (Some(call), true) = (self.restoration, options.is_upsert()) {
                     return Err(restored_by_upsert(self.collection, call));
                 }
@@ -231,6 +236,7 @@ macro_rules! updates {
                 }
                 options = requiring!(options, prepared.requirement);
                 let mut ready = ReadyUpdate {
+                    collection: &self.collection.inner,
                     filter: prepared.filter,
                     update: prepared.update,
                     options,
@@ -238,9 +244,8 @@ macro_rules! updates {
                     session: self.session,
                 };
                 if const { is_upgraded::<D>() } && self.restoration.is_none() {
-                    ready.upgrade = Upgrade::before(self.collection, &ready.filter, many).map(|upgrade| {
-                        upgrade.with_options(ready.options.__matching(), ready.options.__write_concern())
-                    });
+                    ready.upgrade = Upgrade::before(self.collection, &ready.filter, many)
+                        .map(|upgrade| upgrade.with_options(ready.options.__preceding()));
                     if !ready.options.is_upsert() {
                         ready.filter = guarded::<D>(ready.filter);
                     }
@@ -250,10 +255,9 @@ macro_rules! updates {
 
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
-                let inner = &self.collection.inner;
                 let ready = self.ready()?;
-                let updating = inner.$method(ready.filter, Ready(ready.update)).with_options(ready.options);
-                Ok(in_session!(ready.session, updating))
+                let updating = ready.collection.$method(ready.filter, Ready(ready.update));
+                Ok(in_session!(ready.session, updating.with_options(ready.options)))
             }
 
             fn call(&self) -> Call {
@@ -272,32 +276,32 @@ macro_rules! updates {
                 }
             }
 
-            /// As `run`, after the upgrade of the documents that match. Again if the document that was found has an older version then.
+            /// Like `run`, after the upgrade of the documents that match.
             async fn run_upgrading(self) -> Result<UpdateResult> {
-                let inner = &self.collection.inner;
-                let ready = self.ready()?;
-                let mut session = ready.session;
-                let mut attempts = 1;
-                loop {
-                    let is_found = match &ready.upgrade {
-                        Some(upgrade) => {
-                            upgrade.run(session.as_deref_mut()).await?
-                                && upgrade.is_acknowledged(session.as_deref_mut())
-                        }
-                        None => false,
-                    };
-                    let updating = inner
-                        .$method(ready.filter.clone(), Ready(ready.update.clone()))
-                        .with_options(ready.options.clone());
-                    let updating = in_session!(session.as_deref_mut(), updating);
-                    let result = updating.await.map_err(Into::into);
-                    let result = explained(inner, stringify!($method), ready.options.is_upsert(), result).await?;
-                    let is_done = result.matched_count > 0 || result.upserted_id.is_some();
-                    if is_done || !is_found || attempts == ATTEMPTS {
-                        return Ok(result);
-                    }
-                    attempts += 1;
+                let mut ready = self.ready()?;
+                let (upgrade, session) = (ready.upgrade.take(), ready.session.take());
+                after_upgrade(ready, upgrade, session).await
+            }
+        }
+
+        impl Upgrading for ReadyUpdate<'_, $Options> {
+            type Output = UpdateResult;
+
+            fn send<'s>(&'s self, limit: Option<&TimeLimit>, session: Session<'s>) -> Sent<'s, UpdateResult> {
+                let mut options = self.options.clone();
+                if let Some(limit) = limit {
+                    options = limit.of(options, $Options::timeout);
                 }
+                let updating = self.collection.$method(self.filter.clone(), Ready(self.update.clone()));
+                let sending = in_session!(session, updating.with_options(options)).into_future();
+                Box::pin(async move {
+                    let result = sending.await.map_err(Into::into);
+                    explained(self.collection, stringify!($method), self.options.is_upsert(), result).await
+                })
+            }
+
+            fn is_done(&self, result: &UpdateResult) -> bool {
+                result.matched_count > 0 || result.upserted_id.is_some()
             }
         }
 
@@ -307,14 +311,14 @@ macro_rules! updates {
 
 updates! {
     /// Updates a document. Output: the counts. See [`Collection::update_one`].
-    UpdateOne, UpdateOneOptions, __update_one_options, update_one, changes_one;
+    UpdateOne, UpdateOneOptions, __update_one_options, update_one, changes_one, sorted;
     /// Updates documents. Output: the counts. See [`Collection::update_many`].
-    UpdateMany, UpdateManyOptions, __update_many_options, update_many, changes_many;
+    UpdateMany, UpdateManyOptions, __update_many_options, update_many, changes_many, unsorted;
 }
 
 impl<D: Model> UpdateOne<'_, D> {
     /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default:
-    /// no particular order.
+    /// that of [`with_options`](Self::with_options), otherwise no particular order.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -323,10 +327,7 @@ impl<D: Model> UpdateOne<'_, D> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.options = self
-            .options
-            .sort(keys(D::fields()).into_sort())
-            .__require_versions();
+        self.sort = Some(keys(D::fields()).into_sort());
         self
     }
 }
@@ -338,6 +339,8 @@ pub struct Replace<'a, D> {
     filter: Result<Conditions>,
     document: &'a D,
     options: ReplaceOneOptions,
+    /// `with_options` does not replace it.
+    sort: Option<Document>,
     session: Session<'a>,
 }
 
@@ -349,6 +352,7 @@ impl<'a, D: Model> Replace<'a, D> {
             filter,
             document,
             options: ReplaceOneOptions::default(),
+            sort: None,
             session: None,
         }
     }
@@ -375,7 +379,7 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 
     /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default:
-    /// no particular order.
+    /// that of [`with_options`](Self::with_options), otherwise no particular order.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -385,10 +389,7 @@ impl<'a, D: Model> Replace<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.options = self
-            .options
-            .sort(keys(D::fields()).into_sort())
-            .__require_versions();
+        self.sort = Some(keys(D::fields()).into_sort());
         self
     }
 
@@ -426,7 +427,7 @@ impl<'a, D: Model> Replace<'a, D> {
             None => filter,
         };
         let replacing = self.collection.inner.replace_one(filter, &document.raw);
-        let replacing = replacing.with_options(self.options);
+        let replacing = replacing.with_options(sorted_replacement(self.options, self.sort));
         Ok(in_session!(self.session, replacing).explain())
     }
 
@@ -434,7 +435,8 @@ impl<'a, D: Model> Replace<'a, D> {
         Call::new::<D>(self.collection.namespace(), "replace_one").query(&self.filter)
     }
 
-    async fn run(self) -> Result<UpdateResult> {
+    async fn run(mut self) -> Result<UpdateResult> {
+        self.options = sorted_replacement(self.options, self.sort.take());
         let filter = checked(self.filter?)?;
         if self.options.is_upsert() {
             check_upsert_filter(&filter)?;
@@ -465,6 +467,27 @@ impl<'a, D: Model> Replace<'a, D> {
             self.session,
         )
         .await
+    }
+}
+
+/// The options with the sort of the action.
+fn sorted(options: UpdateOneOptions, sort: Option<Document>) -> UpdateOneOptions {
+    match sort {
+        Some(sort) => options.sort(sort).__require_versions(),
+        None => options,
+    }
+}
+
+/// An update of many documents has no sort.
+fn unsorted(options: UpdateManyOptions, _: Option<Document>) -> UpdateManyOptions {
+    options
+}
+
+/// The options with the sort of the action.
+fn sorted_replacement(options: ReplaceOneOptions, sort: Option<Document>) -> ReplaceOneOptions {
+    match sort {
+        Some(sort) => options.sort(sort).__require_versions(),
+        None => options,
     }
 }
 

@@ -33,13 +33,13 @@ impl fmt::Display for ShardKeyAdvice<'_> {
                 "`{call}` cannot change the shard key: change the documents one by one with `update_one`, whose filter needs \
                  equality with the whole present shard key"
             ),
-            _ if self.is_upsert => f.write_str(
-                "before MongoDB 7.0 an upsert needs equality with the whole shard key in its filter: use `replace_one` or \
-                 `update_one` with such a filter and `upsert(true)`",
-            ),
             _ if call.starts_with("find_one_and") => write!(
                 f,
                 "before MongoDB 7.0 `{call}` needs equality with the whole shard key in its filter, also beside `_id`"
+            ),
+            _ if self.is_upsert => f.write_str(
+                "before MongoDB 7.0 an upsert needs equality with the whole shard key in its filter: use `replace_one` or \
+                 `update_one` with such a filter and `upsert(true)`",
             ),
             _ => write!(
                 f,

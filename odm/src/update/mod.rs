@@ -122,12 +122,12 @@ impl<R> Update<R> {
         }
     }
 
-    /// Allows that the update is empty: then it is sent as one that changes no stored document.
     /// Whether the update is empty, and allowed to be.
     pub(crate) fn is_unchanged(&self) -> bool {
         matches!(self.body, Ok(Body::Unchanged))
     }
 
+    /// Allows that the update is empty: then it is sent as one that changes no stored document.
     pub(crate) fn allow_empty(&mut self) {
         if self.is_empty() {
             self.body = Ok(Body::Unchanged);

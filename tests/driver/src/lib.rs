@@ -3,6 +3,7 @@
 
 mod answering;
 mod byte_recorder;
+mod closed_port;
 mod connect_proxy;
 pub mod crypt_shared;
 mod deployment;
@@ -36,6 +37,7 @@ mod wire;
 
 pub use answering::AnsweringServer;
 pub use byte_recorder::ByteRecorder;
+pub use closed_port::ClosedPort;
 pub use connect_proxy::ConnectProxy;
 pub use deployment::{Deployment, replica_set, standalone};
 pub use encrypted::Encrypted;

@@ -14,8 +14,7 @@ use super::{
     explain::{Explain, Explained, explain_method},
     session_setter,
     update::{
-        IntoUpdate, Modification, UpdateModification, array_filter_options, matching_options, replacement_of,
-        upsert_options,
+        IntoUpdate, Modification, UpdateModification, array_filter_options, replacement_of, upsert_options,
     },
     wire::WriteOptions,
 };
@@ -151,7 +150,6 @@ impl From<FindOneAndDeleteOptions> for FindOneAndUpdateOptions {
     }
 }
 
-matching_options! { FindOneAndUpdateOptions: |options| options.sort.as_ref(); }
 upsert_options! { FindOneAndUpdateOptions FindOneAndReplaceOptions }
 
 /// For the ODM: the server returns no other form of a document with encrypted fields.

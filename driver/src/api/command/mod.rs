@@ -40,6 +40,7 @@ mod list_collections;
 mod list_databases;
 mod list_indexes;
 mod list_search_indexes;
+mod preceding;
 mod rename_collection;
 mod run_command;
 mod run_cursor_command;
@@ -107,6 +108,7 @@ pub(crate) mod options {
         list_collections::ListCollectionsOptions,
         list_databases::ListDatabasesOptions,
         list_indexes::ListIndexesOptions,
+        preceding::PrecedingOptions,
         rename_collection::RenameCollectionOptions,
         run_command::RunCommandOptions,
         run_cursor_command::RunCursorCommandOptions,

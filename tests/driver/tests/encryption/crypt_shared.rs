@@ -7,7 +7,7 @@ use marula_driver::{
     Client, EncryptionError, Error, ErrorKind, WriteModel,
     bson::{Bson, Document, doc},
 };
-use marula_driver_tests::{crypt_shared, tls::Files};
+use marula_driver_tests::{ClosedPort, crypt_shared, tls::Files};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{
@@ -38,9 +38,8 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
     let automatic = Automatic::new().await;
     let files = Files::new();
     let started = files.write("started", "");
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    drop(listener);
+    let closed = ClosedPort::new();
+    let port = closed.address().port();
     let uri = format!("mongodb://localhost:{port}/?serverSelectionTimeoutMS=1000");
     let script = format!("echo started > {started}");
     let encryption = automatic.encryption().extra_options(with_library(doc! {

@@ -10,7 +10,7 @@ use marula_driver::{
     internals::{Environment, MetadataServices, encryption::client_encryption},
     options::{ClientOptions, WriteConcern},
 };
-use marula_driver_tests::{dns::DnsServer, kms::Tamper};
+use marula_driver_tests::{ClosedPort, dns::DnsServer, kms::Tamper};
 
 use super::{
     automatic::{Automatic, local, patients, recorded, take},
@@ -338,10 +338,8 @@ pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_ma
         "{text}"
     );
     // Case 4: no service listens on the port. The connection is opened by the driver.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|socket| socket.local_addr())
-        .expect("a port")
-        .port();
+    let closed = ClosedPort::new();
+    let port = closed.address().port();
     let options = ClientEncryptionOptions::new(
         NAMESPACE,
         KmsProviders::new().with("kmip", doc! { "endpoint": "localhost:5698" }),

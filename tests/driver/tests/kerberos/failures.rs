@@ -1,6 +1,6 @@
 //! Failures of Kerberos before the server is involved.
 
-use std::{fs, net::TcpListener};
+use std::fs;
 
 use marula_driver::{Error, KerberosFailure};
 
@@ -78,12 +78,8 @@ pub(crate) async fn an_unconfigured_realm_is_an_error() {
 }
 
 pub(crate) async fn an_unreachable_kdc_is_an_error() {
-    // Nothing listens on the port of a closed listener.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a free port")
-        .port();
-    configure(&configuration(port));
+    let closed = ClosedPort::new();
+    configure(&configuration(closed.address().port()));
     let error = error_of(&server().await, ADA, "").await;
     assert_kerberos(&error, KerberosFailure::KdcUnreachable, "KRB5_CONFIG");
 }

@@ -8,7 +8,7 @@ use marula_driver::{
     internals::wait_for_description,
     options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
 };
-use marula_driver_tests::{any_deployment, replica_set, standalone};
+use marula_driver_tests::{ClosedPort, any_deployment, replica_set, standalone};
 
 /// The error of a command to a client that finds no server.
 async fn ping_error(client: &Client) -> Error {
@@ -91,11 +91,9 @@ async fn an_inconsistent_read_preference_is_rejected_on_every_deployment() {
 
 #[tokio::test]
 async fn a_server_selection_error_names_the_cause_once() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let client = Client::connect(format!("mongodb://{free}/?serverSelectionTimeoutMS=50"))
+    let closed = ClosedPort::new();
+    let address = closed.address();
+    let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=50"))
         .await
         .unwrap();
     wait_for_description(&client, |text| text.contains("refused")).await;
@@ -103,7 +101,7 @@ async fn a_server_selection_error_names_the_cause_once() {
     let text = error.to_string();
     assert!(error.is_unavailable() && error.is_timeout(), "{text}");
     assert!(text.contains("refused"), "{text}");
-    assert_eq!(text.matches(&free.to_string()).count(), 1, "{text}");
+    assert_eq!(text.matches(&address.to_string()).count(), 1, "{text}");
     assert!(
         !text.contains("RetryableError"),
         "labels are not part of the text: {text}"

@@ -8,7 +8,7 @@ use marula_driver::{
     bson::{Document, doc},
     internals::wait_for_description,
 };
-use marula_driver_tests::{Fault, MisbehavingServer, reply_to};
+use marula_driver_tests::{ClosedPort, Fault, MisbehavingServer, reply_to};
 
 /// The time limit, which is reached only if a test fails.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -105,11 +105,8 @@ async fn server_selection_errors_name_the_failure_of_the_handshake() {
 
 #[tokio::test]
 async fn server_selection_errors_name_a_refused_connection() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
+    let closed = ClosedPort::new();
+    let address = closed.address();
     let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=50"))
         .await
         .expect("a client");

@@ -193,6 +193,14 @@ impl Observed {
             .collect()
     }
 
+    /// All commands since the last call.
+    ///
+    /// # Panics
+    /// If a test has panicked meanwhile.
+    pub(crate) fn take_all(&self) -> Vec<bson::Document> {
+        std::mem::take(&mut *self.sent.lock().expect("not poisoned"))
+    }
+
     /// The commands of this name since the last call.
     ///
     /// # Panics

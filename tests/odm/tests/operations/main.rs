@@ -50,6 +50,7 @@ mod sorts;
 mod stored;
 mod timestamps;
 mod update_options;
+mod upgrades;
 mod validation;
 mod values;
 mod variant_paths;

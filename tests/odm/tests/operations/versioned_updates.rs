@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 /// Version 1 has `name` in place of `label`, and neither `tags` nor `uses`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
 #[document(collection = "cards", schema_version(2, upgrade = upgrade))]
-struct Card {
-    _id: i64,
-    kind: String,
-    label: String,
-    tags: Vec<String>,
-    uses: i64,
+pub(crate) struct Card {
+    pub(crate) _id: i64,
+    pub(crate) kind: String,
+    pub(crate) label: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) uses: i64,
 }
 
 fn upgrade(_: u32, document: &mut BsonDocument) -> Result<(), BoxedError> {
@@ -32,7 +32,7 @@ fn upgrade(_: u32, document: &mut BsonDocument) -> Result<(), BoxedError> {
     Ok(())
 }
 
-fn card(id: i64) -> Card {
+pub(crate) fn card(id: i64) -> Card {
     Card {
         _id: id,
         kind: "k".to_owned(),
@@ -42,7 +42,7 @@ fn card(id: i64) -> Card {
     }
 }
 
-fn used(id: i64) -> Card {
+pub(crate) fn used(id: i64) -> Card {
     Card {
         tags: vec!["x".to_owned()],
         uses: 1,
@@ -50,7 +50,7 @@ fn used(id: i64) -> Card {
     }
 }
 
-fn old(id: i64) -> BsonDocument {
+pub(crate) fn old(id: i64) -> BsonDocument {
     doc! { "_id": id, "kind": "k", "name": "a" }
 }
 
@@ -59,11 +59,11 @@ fn old(id: i64) -> BsonDocument {
     clippy::needless_pass_by_value,
     reason = "the signature of the argument of updates"
 )]
-fn using(c: marula::Fields<Card>) -> (Update<Card>, Update<Card>) {
+pub(crate) fn using(c: marula::Fields<Card>) -> (Update<Card>, Update<Card>) {
     (c.uses().inc(1), c.tags().push("x"))
 }
 
-async fn fill(cards: &Collection<Card>, documents: impl IntoIterator<Item = BsonDocument>) {
+pub(crate) async fn fill(cards: &Collection<Card>, documents: impl IntoIterator<Item = BsonDocument>) {
     let documents: Vec<BsonDocument> = documents.into_iter().collect();
     raw(cards).delete_many(doc! {}).await.expect("deleted");
     raw(cards).insert_many(&documents).await.expect("inserted");
@@ -262,14 +262,14 @@ async fn updates_in_a_transaction_upgrade_in_it() {
 }
 
 /// Another client, which stores a document each time a command has succeeded.
-struct Interfering {
-    cards: Collection<Card>,
+pub(crate) struct Interfering {
+    pub(crate) cards: Collection<Card>,
     left: Arc<AtomicUsize>,
 }
 
 impl Interfering {
     /// Stores documents of version 1 after commands of this name, without the first `skipped`.
-    fn after(env: &Env, command: &'static str, skipped: usize) -> Interfering {
+    pub(crate) fn after(env: &Env, command: &'static str, skipped: usize) -> Interfering {
         let left = Arc::new(AtomicUsize::new(0));
         let (remaining, seen) = (Arc::clone(&left), Mutex::new(0));
         let (uri, database) = (env.uri(), env.db.name().to_owned());
@@ -308,7 +308,7 @@ impl Interfering {
         }
     }
 
-    fn start(&self, times: usize) {
+    pub(crate) fn start(&self, times: usize) {
         self.left.store(times, Ordering::SeqCst);
     }
 }

@@ -202,41 +202,6 @@ macro_rules! array_filter_options {
 }
 pub(super) use array_filter_options;
 
-/// For the ODM, which finds the documents that an update matches before it sends the update.
-macro_rules! matching_options {
-    ($($Options:ident: $sort:expr;)*) => { $(
-        impl $Options {
-            /// The options by which `find` returns the documents that match, in the same order.
-            #[doc(hidden)]
-            pub fn __matching(&self) -> $crate::options::FindOptions {
-                let sort: fn(&Self) -> Option<&$crate::bson::RawDocumentBuf> = $sort;
-                let mut find = $crate::options::FindOptions::default();
-                find.sort = sort(self).cloned();
-                find.hint.clone_from(&self.hint);
-                find.collation.clone_from(&self.collation);
-                find.comment.clone_from(&self.comment);
-                find.let_vars = self.let_vars.clone().map(Box::new);
-                find.timeout = self.timeout;
-                find.requires.clone_from(&self.requires);
-                find.deferred.clone_from(&self.deferred);
-                find
-            }
-
-            /// The write concern that was set.
-            #[doc(hidden)]
-            #[must_use]
-            pub fn __write_concern(&self) -> Option<&$crate::options::WriteConcern> {
-                self.write_concern.as_deref()
-            }
-        }
-    )* };
-}
-pub(super) use matching_options;
-
-matching_options! {
-    UpdateOneOptions: |options| options.sort.as_deref();
-    UpdateManyOptions: |_| None;
-}
 upsert_options! { UpdateOneOptions UpdateManyOptions ReplaceOneOptions }
 array_filter_options! { UpdateOneOptions UpdateManyOptions }
 

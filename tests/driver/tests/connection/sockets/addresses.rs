@@ -8,6 +8,7 @@ use marula_driver::{
     internals::{Environment, wait_for_description},
 };
 use marula_driver_tests::{
+    ClosedPort,
     dns::{Answer, DnsServer},
     standalone,
 };
@@ -133,11 +134,8 @@ async fn ip_literals_and_localhost_are_not_looked_up() {
 
 #[tokio::test]
 async fn the_error_names_all_refused_addresses() {
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let port = closed.local_addr().expect("an address").port();
-    drop(closed);
+    let closed = ClosedPort::new();
+    let port = closed.address().port();
     let dns = DnsServer::start().await;
     dns.set_addresses("db.test", &[V4, V6]);
     let error = attempt(&format!("db.test:{port}"), Some(dns.resolver()), LONG)

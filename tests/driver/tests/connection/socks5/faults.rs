@@ -8,6 +8,7 @@ use marula_driver::{
     options,
 };
 use marula_driver_tests::{
+    ClosedPort,
     socks5::{Socks5Fault, Socks5Proxy, Socks5Settings},
     standalone,
 };
@@ -174,11 +175,8 @@ async fn pool_failure(server: &str, proxy: Option<options::Proxy>) -> Error {
 
 #[tokio::test]
 async fn a_failure_of_the_proxy_has_no_overload_labels() {
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let address = closed.local_addr().expect("an address");
-    drop(closed);
+    let closed = ClosedPort::new();
+    let address = closed.address();
     let labels = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
     let direct = pool_failure(&address.to_string(), None).await;
     assert!(

@@ -9,6 +9,7 @@ use marula_driver::{
     options::ClientOptions,
 };
 use marula_driver_tests::{
+    ClosedPort,
     dns::DnsServer,
     socks5::{Destination, Socks5Fault, Socks5Proxy, Socks5Settings},
     standalone,
@@ -132,11 +133,8 @@ async fn all_addresses_of_a_proxy_are_tried() {
 
 #[tokio::test]
 async fn the_error_of_an_unreachable_proxy_appears_for_every_server() {
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let port = closed.local_addr().expect("an address").port();
-    drop(closed);
+    let closed = ClosedPort::new();
+    let port = closed.address().port();
     let uri = format!("mongodb://db1.test,db2.test/?proxyHost=127.0.0.1&proxyPort={port}");
     let client = Client::with_options(ClientOptions::parse(&uri).expect("options")).expect("a client");
     let text = wait_for_description(&client, |text| text.matches("(Unknown: ").count() == 2).await;

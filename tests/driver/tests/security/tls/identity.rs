@@ -4,7 +4,7 @@ use std::{error::Error as _, io};
 
 use marula_driver::{Client, Error, ErrorKind, NetworkPhase};
 use marula_driver_tests::{
-    standalone,
+    ClosedPort, standalone,
     tls::{Authority, Files, TlsTerminator},
 };
 
@@ -70,11 +70,8 @@ async fn a_certificate_of_another_authority_is_not_trusted() {
 async fn the_source_of_a_server_selection_error_is_its_cause() {
     let encrypted = Encrypted::valid().await;
     let other = encrypted.files.write("other.pem", &Authority::new().pem());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a free port");
-    let closed = listener.local_addr().expect("an address");
-    drop(listener);
+    let port = ClosedPort::new();
+    let closed = port.address();
     for (uri, phase, io_kind) in [
         (
             encrypted.uri("localhost", &format!("tlsCAFile={other}")),

@@ -1,0 +1,62 @@
+//! The options of the operations that the ODM performs before an update.
+
+use std::time::Duration;
+
+use super::options::{
+    BulkWriteOptions, ClientBulkWriteOptions, FindOneAndUpdateOptions, FindOptions, UpdateManyOptions,
+    UpdateOneOptions,
+};
+use crate::bson::RawDocumentBuf;
+
+/// For the ODM: the options of the operations that it performs before an update, without their time limit. They find the
+/// documents that the update matches, and replace them.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct PrecedingOptions {
+    /// The options by which `find` returns the documents that match, in the same order.
+    pub find: FindOptions,
+    /// The options by which `find` returns documents by their ids.
+    pub by_id: FindOptions,
+    /// The options of the replacements.
+    pub write: BulkWriteOptions,
+    /// The time limit of all operations together.
+    pub timeout: Option<Duration>,
+}
+
+macro_rules! preceding_options {
+    ($($Options:ident { $($field:ident),* } $sort:expr;)*) => { $(
+        impl $Options {
+            /// The options of the operations that the ODM performs before the call.
+            #[doc(hidden)]
+            #[must_use]
+            pub fn __preceding(&self) -> PrecedingOptions {
+                let sort: fn(&Self) -> Option<&RawDocumentBuf> = $sort;
+                let mut preceding = PrecedingOptions {
+                    timeout: self.timeout,
+                    ..PrecedingOptions::default()
+                };
+                let find = &mut preceding.find;
+                $(find.$field.clone_from(&self.$field);)*
+                find.sort = sort(self).cloned();
+                find.let_vars = self.let_vars.clone().map(Box::new);
+                find.comment.clone_from(&self.comment);
+                find.deferred.clone_from(&self.deferred);
+                preceding.by_id.comment.clone_from(&self.comment);
+                let write = &mut preceding.write;
+                write.comment.clone_from(&self.comment);
+                write.bypass_document_validation = self.bypass_document_validation;
+                write.write_concern.clone_from(&self.write_concern);
+                preceding
+            }
+        }
+    )* };
+}
+
+preceding_options! {
+    UpdateOneOptions { hint, collation, requires } |options| options.sort.as_deref();
+    UpdateManyOptions { hint, collation, requires } |_| None;
+    FindOneAndUpdateOptions { hint, collation, requires } |options| options.sort.as_ref();
+    BulkWriteOptions { requires } |_| None;
+    ClientBulkWriteOptions {} |_| None;
+}

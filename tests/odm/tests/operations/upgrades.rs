@@ -1,0 +1,247 @@
+//! The upgrades before updates by operators: the options of the call, its time limit, and the errors of the upgrade.
+
+use std::time::Duration;
+
+use crate::common::{Env, Observed};
+use crate::versioned_updates::{Card, Interfering, card, fill, old, used, using};
+use marula::bson::{Bson, Document as BsonDocument, doc};
+use marula::driver::options::{ReplaceOneOptions, UpdateOneOptions};
+use marula::managed::BoxedError;
+use marula::prelude::*;
+use marula::schema::SyncMode;
+use marula::{Document, Error, Filter};
+use serde::{Deserialize, Serialize};
+
+#[tokio::test]
+async fn the_options_of_an_update_hold_for_the_upgrade() {
+    let env = Env::start().await;
+    if env.is_before(4, 4).await {
+        return;
+    }
+    let observed = Observed::of(&env);
+    let cards = observed.db.collection::<Card>();
+    for kind in 0..4 {
+        fill(&env.db.collection::<Card>(), [old(1)]).await;
+        let limit = Duration::from_secs(600);
+        let one = |c: marula::Fields<Card>| c._id().lte(1);
+        match kind {
+            0 => drop(
+                cards
+                    .update_one(one, using)
+                    .comment("c")
+                    .bypass_document_validation(true)
+                    .timeout(limit)
+                    .required()
+                    .await
+                    .unwrap(),
+            ),
+            1 => drop(
+                cards
+                    .update_many(one, using)
+                    .comment("c")
+                    .bypass_document_validation(true)
+                    .timeout(limit)
+                    .required()
+                    .await
+                    .unwrap(),
+            ),
+            2 => drop(
+                cards
+                    .find_one_and_update(one, using)
+                    .comment("c")
+                    .bypass_document_validation(true)
+                    .timeout(limit)
+                    .required()
+                    .await
+                    .unwrap(),
+            ),
+            _ => drop(
+                cards
+                    .bulk()
+                    .update_one(one, using)
+                    .comment("c")
+                    .bypass_document_validation(true)
+                    .timeout(limit)
+                    .await
+                    .unwrap(),
+            ),
+        }
+        let sent = observed.take_all();
+        let last = sent.last().expect("the update");
+        assert!(last.contains_key("update") || last.contains_key("findAndModify"));
+        assert!(sent.iter().filter(|sent| sent.contains_key("update")).count() >= 1);
+        let mut left = 600_000;
+        for sent in &sent {
+            let max_time = sent.get("maxTimeMS").and_then(Bson::as_i64).or_else(|| {
+                let max_time = sent.get("maxTimeMS").and_then(Bson::as_i32);
+                max_time.map(i64::from)
+            });
+            let max_time = max_time.unwrap_or_else(|| panic!("{kind}: {sent}"));
+            assert!(max_time <= left, "{kind}: {sent}");
+            left = max_time;
+            if !sent.contains_key("listCollections") {
+                assert_eq!(sent.get("comment"), Some(&Bson::from("c")), "{kind}: {sent}");
+            }
+            if sent.contains_key("update") {
+                let bypass = sent.get("bypassDocumentValidation");
+                assert_eq!(bypass, Some(&Bson::Boolean(true)), "{kind}: {sent}");
+            }
+        }
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn the_variables_of_a_bulk_write_hold_for_its_upgrades() {
+    let env = Env::start().await;
+    if env.is_before(5, 0).await {
+        return;
+    }
+    let cards = env.db.collection::<Card>();
+    fill(&cards, [old(1), old(2), old(3)]).await;
+    let observed = Observed::of(&env);
+    let of_kind = || Filter::<Card>::raw(doc! { "$expr": { "$eq": ["$kind", "$$kind"] } });
+    let seen = observed.db.collection::<Card>();
+    let bulk = seen.bulk().update_one(|_| of_kind(), using);
+    let bulk = bulk.update_by_id(2, using).update_many(|_| of_kind(), using);
+    let done = bulk.update_by_id(3, using).let_vars(doc! { "kind": "k" });
+    assert_eq!(done.await.unwrap().matched_count, 6);
+    let names = observed.names();
+    assert_eq!(
+        names.iter().filter(|name| *name == "listCollections").count(),
+        1,
+        "{names:?}"
+    );
+    assert_eq!(cards.migrate().await.unwrap().examined, 0);
+    env.stop().await;
+}
+
+/// `total` is in hundredths in version 1.
+#[derive(Debug, Serialize, Deserialize, Document)]
+#[document(collection = "bills", schema_version(2, upgrade = to_units), index(total, unique))]
+struct Bill {
+    _id: i64,
+    total: i64,
+}
+
+fn to_units(_: u32, document: &mut BsonDocument) -> Result<(), BoxedError> {
+    let total = document.get_i64("total")? / 100;
+    document.insert("total", total);
+    Ok(())
+}
+
+fn bill(id: i64, total: i64) -> BsonDocument {
+    doc! { "_id": id, "total": total }
+}
+
+#[tokio::test]
+async fn documents_that_only_match_in_their_older_form_do_not_hide_others() {
+    let env = Env::start().await;
+    let bills = env.db.collection::<Bill>();
+    let stored = env.db.driver().collection::<BsonDocument>("bills");
+    let mut all: Vec<BsonDocument> = (0..40).map(|id| bill(id, 20_000 + 100 * id)).collect();
+    all.push(bill(40, 100_000));
+    let large = |b: marula::Fields<Bill>| b.total().gte(1_000);
+    for find in [false, true] {
+        stored.delete_many(doc! {}).await.unwrap();
+        stored.insert_many(&all).await.unwrap();
+        if find {
+            let found = bills.find_one_and_update(large, |b| b.total().inc(1));
+            assert_eq!(found.required().await.unwrap().id(), &40);
+        } else {
+            bills
+                .update_one(large, |b| b.total().inc(1))
+                .required()
+                .await
+                .unwrap();
+        }
+        assert_eq!(bills.find_by_id(40).required().await.unwrap().total, 1_001);
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_upgrade_that_the_server_rejects_is_not_an_error_of_the_update() {
+    let env = Env::start().await;
+    let bills = env.db.collection::<Bill>();
+    env.db
+        .schema()
+        .register::<Bill>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap();
+    let stored = env.db.driver().collection::<BsonDocument>("bills");
+    stored
+        .insert_many(&[
+            bill(1, 500),
+            doc! { "_id": 2_i64, "total": 5_i64, "schema_version": 2 },
+        ])
+        .await
+        .unwrap();
+    let rejected = |error: Error| {
+        let of_document = matches!(&error, Error::Upgrade { id: Some(id), .. } if **id == Bson::Int64(1));
+        assert!(of_document, "{error:?}");
+        let source = std::error::Error::source(&error).expect("a source").to_string();
+        assert!(source.contains("(code 11000)"), "{source}");
+    };
+    let upsert = bills.update_by_id(1, |b| b.total().set(7)).upsert(true);
+    rejected(upsert.await.unwrap_err());
+    let bulk = bills.bulk().update_by_id(1, |b| b.total().set(7));
+    rejected(bulk.await.unwrap_err());
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_update_that_meets_an_older_document_at_each_attempt_is_an_error() {
+    let env = Env::start().await;
+    let cards = env.db.collection::<Card>();
+    fill(&cards, [old(1)]).await;
+    let other = Interfering::after(&env, "update", 0);
+    other.start(usize::MAX);
+    let one = other.cards.update_by_id(1, using).await.map(drop);
+    let found = other.cards.find_one_and_update(|c| c._id().eq(1), using).await;
+    other.start(0);
+    for error in [one.unwrap_err(), found.map(drop).unwrap_err()] {
+        assert!(
+            matches!(
+                &error,
+                Error::Upgrade {
+                    id: None,
+                    from: 1,
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+        let source = std::error::Error::source(&error).expect("a source").to_string();
+        assert_eq!(source, "changed by other clients at each attempt");
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn the_sort_of_an_update_is_not_replaced_by_options() {
+    let env = Env::start().await;
+    if env.is_before(8, 0).await {
+        return;
+    }
+    let cards = env.db.collection::<Card>();
+    cards.insert_many([&card(1), &card(2)]).await.unwrap();
+    let last = cards.update_one(|_| Filter::everything(), using);
+    let last = last
+        .sort(|c| c._id().desc())
+        .with_options(UpdateOneOptions::default());
+    last.required().await.unwrap();
+    assert_eq!(cards.find_by_id(2).await.unwrap(), Some(used(2)));
+    let replacement = Card {
+        label: "r".to_owned(),
+        ..card(2)
+    };
+    let last = cards.replace_one(|_| Filter::everything(), &replacement);
+    let last = last
+        .sort(|c| c._id().desc())
+        .with_options(ReplaceOneOptions::default());
+    last.required().await.unwrap();
+    assert_eq!(cards.find_by_id(2).await.unwrap(), Some(replacement));
+    env.stop().await;
+}
