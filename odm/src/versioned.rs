@@ -71,15 +71,17 @@ use crate::model::Model;
 ///
 /// - Each update of a model with a version above 1 costs a query. It reads the `_id` and the version of the
 ///   first document that matches, or the `_id` of all older documents for an update of many. The updates by
-///   id of a bulk write share one query.
+///   id of a bulk write share one query. The upgrades of a bulk write precede its first write: an update of one
+///   upgrades as many of the documents that match as there are writes up to it, at most 1,000.
 /// - The update itself has the condition that the version is the present one or a newer one. An older
 ///   document that another client stores between the two is not changed; `update_one` and
 ///   `find_one_and_update` then upgrade it and are sent again. An upsert has no such condition, because it
 ///   would insert a second document: an older document that another client stores at this moment is updated
-///   in the older form. In a transaction, no other client stores documents between the two. After 20 attempts
-///   the call fails with [`Error::Upgrade`](crate::Error::Upgrade).
+///   in the older form. In a transaction, no other client stores documents between the two. If an older
+///   document is found after each of 20 attempts, the call fails with [`Error::Upgrade`](crate::Error::Upgrade).
 /// - The comment, the variables, the write concern, the bypass of the validation and the time limit of the call
-///   hold for its upgrade too; the time limit is that of all operations together.
+///   hold for its upgrade too; the option `timeout` is the limit of all operations together, whereas the
+///   `timeoutMS` of the collection or the client is that of each.
 /// - The user needs the privilege `find` besides `update`. The first upgrade of a call lists the collection, to read
 ///   its default collation: with one, each upgraded document whose `_id` contains a string is a scan of the
 ///   collection, as for [`Collection::migrate`](crate::Collection::migrate).

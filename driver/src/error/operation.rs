@@ -15,9 +15,9 @@ pub(super) struct OperationName {
 }
 
 impl Error {
-    /// The name of the command that failed, or that could not be sent, e.g. `find`. `None` if the error
-    /// does not come from one operation: e.g. an invalid connection string, or a time limit that expired
-    /// between the commands of an action such as a GridFS upload.
+    /// The name of the command that failed, or for which no server was found, e.g. `find`. `None` if the error
+    /// does not come from one command: e.g. of an invalid connection string, of an argument that cannot be
+    /// encoded, or of a time limit that expired between the commands of an action such as a GridFS upload.
     #[must_use]
     pub fn operation(&self) -> Option<&str> {
         Some(&self.named()?.name)

@@ -137,11 +137,11 @@ impl Error {
         }
     }
 
-    /// Adds the setting of the time limit to a timeout. `in_transaction`: it is that of a transaction of the convenient
+    /// Adds the setting of the time limit to a timeout that has none. `in_transaction`: it is that of a transaction of the convenient
     /// API.
     pub(crate) fn with_time_limit(self, in_transaction: bool, set_by: Option<TimeoutSource>) -> Self {
         match self.kind() {
-            ErrorKind::Timeout(timeout) => {
+            ErrorKind::Timeout(timeout) if timeout.set_by.is_none() && !timeout.in_transaction => {
                 let timeout = TimeoutError {
                     in_transaction,
                     set_by,

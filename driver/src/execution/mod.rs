@@ -213,6 +213,7 @@ impl Executor {
         state: &mut OperationState<'_>,
         Failure { error, origin }: Failure,
     ) -> Next {
+        let error = state.named(operation, error);
         let error = state.attempt_failed(error);
         let timeout = state.timeout;
         // Created here: which statements the command of a bulk write holds, and so whether it is

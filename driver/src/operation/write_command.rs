@@ -265,7 +265,10 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
         };
         self.outcome = WriteOutcome {
             n: reply.n()?,
-            n_modified: reply.n_modified()?,
+            n_modified: match S::KIND {
+                WriteKind::Update => reply.n_modified()?,
+                _ => 0,
+            },
             upserted,
             error: None,
         };

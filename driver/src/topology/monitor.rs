@@ -181,6 +181,10 @@ impl Monitor {
             self.watch.succeeded(time, server_id, connection.hello_reply());
         }
         if check.is_round_trip() {
+            if topology.is_unknown(&self.address) {
+                // An operation found a change of the state of the server: the earlier times are cleared.
+                trips.reset();
+            }
             trips.add(time);
         }
         let answer = Answer {

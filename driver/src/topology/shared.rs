@@ -29,7 +29,7 @@ use crate::{
     pool::{Pool, PoolListener},
     proto::{
         cmap::ConnectionKey,
-        description::{HelloReply, ServerDescription, TopologyDescription, TopologyType},
+        description::{HelloReply, ServerDescription, ServerType, TopologyDescription, TopologyType},
         event::SdamEvent,
         sdam::{self, ApplicationError, ErrorAction, Phase},
         server_selection::Criteria,
@@ -181,6 +181,13 @@ impl Shared {
         for server in self.snapshot.load().servers.values() {
             server.watch.request_check();
         }
+    }
+
+    /// Whether the server is Unknown.
+    pub(super) fn is_unknown(&self, address: &ServerAddress) -> bool {
+        let description = &self.snapshot.load().description;
+        let server = description.servers.get(address);
+        server.is_some_and(|server| server.kind == ServerType::Unknown)
     }
 
     pub(super) fn on_check_succeeded(&self, checked: ServerDescription) {

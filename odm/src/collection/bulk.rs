@@ -17,6 +17,7 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model, id_value};
 use crate::observe::Call;
 use crate::stage_versions::requiring;
+use crate::time_limit::TimeLimit;
 use crate::update::{IntoUpdate, Update};
 use crate::value::IntoValue;
 
@@ -471,13 +472,15 @@ impl<'a, D: Model> Bulk<'a, D> {
             self.options = requiring!(self.options, built.requirement.clone());
         }
         let upgrades = take_upgrades(&mut built);
-        if !upgrades.is_empty() {
+        let limit = if upgrades.is_empty() {
+            TimeLimit::begin(self.options.__timeout())
+        } else {
             let performing = perform(upgrades, self.options.__preceding(), self.session.as_deref_mut());
-            let limit = Box::pin(performing).await?;
-            self.options = limit.of(self.options, BulkWriteOptions::timeout);
-        }
+            Box::pin(performing).await?
+        };
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built, self.collection.is_encrypted()) {
+            self.options = limit.of(self.options, BulkWriteOptions::timeout);
             let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await;
             if is_last {
                 break;

@@ -12,7 +12,6 @@ use crate::collection::save::Reference;
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, ErrorKind, InsertManyResult, InsertOneResult};
 use crate::error::Result;
-use crate::managed::Written;
 use crate::model::Model;
 use crate::observe::Call;
 use crate::stored::Stored;
@@ -124,10 +123,15 @@ impl<'a, D: Model> InsertOne<'a, D> {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
                 let (document, written) = for_insert(self.collection, self.document.document())?;
+                let mut reference = self.document;
+                reference.write_id(&written)?;
                 let inserting = send_one(&self.collection.inner, &document, self.options, self.session);
                 let result = inserting.await;
-                let written_back = write_back(self.document, written, &result, 0);
-                result.and_then(|result| written_back.map(|()| result))
+                if is_inserted(&result, 0) {
+                    let written_back = reference.write_back(&written);
+                    return result.and_then(|result| written_back.map(|()| result));
+                }
+                result
             })
             .await;
         }
@@ -155,54 +159,21 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     async move { Ok(sending.await?) }
 }
 
-/// What has become of a document to insert.
-enum Fate {
-    Inserted,
-    NotInserted,
-    /// The server may have inserted it: its reply is missing.
-    Unknown,
+/// Whether the document at this index of the call was inserted.
+fn is_inserted<T>(result: &Result<T>, index: usize) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(error) => error.driver().is_some_and(|error| has_inserted(error, index)),
+    }
 }
 
-/// Writes to the document at this index of the call: the stored values if it was inserted, and only the
-/// id if that is unknown, so that a second insert of the document cannot store it twice.
-fn write_back<D: Model, T>(
-    document: Reference<'_, D>,
-    written: Written,
-    result: &Result<T>,
-    index: usize,
-) -> Result<()> {
-    let fate = match result {
-        Ok(_) => Fate::Inserted,
-        Err(error) => error
-            .driver()
-            .map_or(Fate::NotInserted, |error| fate(error, index)),
-    };
-    let written = match fate {
-        Fate::Inserted => written,
-        Fate::NotInserted => return Ok(()),
-        Fate::Unknown => Written {
-            id: written.id,
-            ..Written::default()
-        },
-    };
-    document.write_back(&written)
-}
-
-/// The fate of the document at this index of a call that has failed.
-fn fate(error: &driver::Error, index: usize) -> Fate {
+/// Whether the error says that the document at this index of the call was inserted.
+fn has_inserted(error: &driver::Error, index: usize) -> bool {
     match error.kind() {
-        ErrorKind::Write(failure) if failure.write_error.is_none() => Fate::Inserted,
-        ErrorKind::BulkWrite(bulk) if bulk.inserted_ids.contains_key(&index) => Fate::Inserted,
-        ErrorKind::BulkWrite(bulk) if bulk.write_errors.iter().any(|error| error.index == index) => {
-            Fate::NotInserted
-        }
-        ErrorKind::BulkWrite(bulk) => match &bulk.interrupted_by {
-            Some(error) => fate(error, index),
-            None => Fate::NotInserted,
-        },
-        ErrorKind::Timeout(timeout) => timeout.cause().map_or(Fate::Unknown, |error| fate(error, index)),
-        ErrorKind::Network(_) => Fate::Unknown,
-        _ => Fate::NotInserted,
+        ErrorKind::Write(failure) => failure.write_error.is_none(),
+        ErrorKind::BulkWrite(bulk) => bulk.inserted_ids.contains_key(&index),
+        ErrorKind::Timeout(timeout) => timeout.cause().is_some_and(|error| has_inserted(error, index)),
+        _ => false,
     }
 }
 
@@ -237,15 +208,19 @@ impl<'a, D: Model> InsertMany<'a, D> {
                     let (document, written) = for_insert(self.collection, item.document())?;
                     documents.push(document);
                     if let Item::Exclusive(document) = item {
-                        exclusive.push((index, document, written));
+                        exclusive.push((index, Reference::Exclusive(document), written));
                     }
+                }
+                for (_, document, written) in &mut exclusive {
+                    document.write_id(written)?;
                 }
                 let inserting = send_many(&self.collection.inner, &documents, self.options, self.session);
                 let result = inserting.await;
                 let mut written_back = Ok(());
-                for (index, document, written) in exclusive {
-                    let document = Reference::Exclusive(document);
-                    written_back = written_back.and(write_back(document, written, &result, index));
+                for (index, mut document, written) in exclusive {
+                    if is_inserted(&result, index) {
+                        written_back = written_back.and(document.write_back(&written));
+                    }
                 }
                 result.and_then(|result| written_back.map(|()| result))
             })

@@ -212,9 +212,9 @@ impl<D: Model> Collection<D> {
     ///
     /// The stored times of the [maintained fields](derive@crate::Document#maintained-fields) are
     /// those of the insert, whatever the struct holds. Takes `&document` or `&mut document`: an
-    /// insert writes these times, and an id that was `None`, to `&mut document`, also if the write
-    /// concern was not satisfied. Without a reply, as after a network error, only the id is written: the
-    /// server may have stored the document, and a second insert then fails with
+    /// insert writes these times to `&mut document`, also if the write concern was not satisfied. An id that
+    /// was `None` is written before the document is sent, and stays if the call fails or its future is
+    /// dropped: the server may have stored the document, and a second insert then fails with
     /// [`Error::Duplicate`] instead of storing it twice.
     ///
     /// Fails with [`Error::Validation`] and [`Error::Hook`] if the model declares these.
@@ -232,7 +232,7 @@ impl<D: Model> Collection<D> {
     /// Inserts documents from any iterator of documents or of references to them. The output of the
     /// action contains the ids. For ids that are `None`, and for maintained fields, see
     /// [`insert_one`](Collection::insert_one): of references `&mut document`, such as those of
-    /// `iter_mut()`, those that were inserted are written to, also after an error.
+    /// `iter_mut()`, all have their ids, and those that were inserted the times, also after an error.
     ///
     /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
     /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that

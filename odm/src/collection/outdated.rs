@@ -99,11 +99,15 @@ pub(super) fn after_upgrade<'a, U: Upgrading + 'a>(
         };
         let limit = TimeLimit::begin(upgrade.options.timeout);
         let is_acknowledged = upgrade.is_acknowledged(session.as_deref_mut());
-        for attempt in 0..ATTEMPTS {
-            let count = if attempt == 0 { 1 } else { IDS };
-            let is_found = upgrade.run(count, &limit, session.as_deref_mut()).await?;
+        let is_found = upgrade.run(1, &limit, session.as_deref_mut()).await?;
+        let mut count = 1;
+        for _ in 0..ATTEMPTS {
             let output = update.send(Some(&limit), session.as_deref_mut()).await?;
             if !is_found || !is_acknowledged || update.is_done(&output) {
+                return Ok(output);
+            }
+            count = (count * 10).min(IDS);
+            if !upgrade.older(count, &limit, session.as_deref_mut()).await? {
                 return Ok(output);
             }
         }
@@ -187,32 +191,53 @@ impl Upgrade {
                     self.upgrade(&older, limit, session).await?;
                 }
             }
-            Wanted::All(filter) => {
-                let older = if filter.is_empty() {
-                    self.version.older()
-                } else {
-                    doc! { "$and": [filter.clone(), self.version.older()] }
-                };
-                let finding = self.finding(older, limit).projection(doc! { "_id": 1 });
-                let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
-                let mut is_at_end = false;
-                while !is_at_end {
-                    let mut ids = Vec::new();
-                    while ids.len() < IDS && !is_at_end {
-                        is_at_end = !cursor.advance().await?;
-                        if !is_at_end {
-                            ids.push(id_of(cursor.current()?));
-                        }
-                    }
-                    if !ids.is_empty() {
-                        is_found |= self.upgrade(&ids, limit, session.as_deref_mut()).await?;
-                    }
-                }
-            }
+            Wanted::All(filter) => is_found = self.all(filter, None, limit, session).await?,
             Wanted::Ids(ids, _) => {
                 for ids in ids.chunks(IDS) {
                     is_found |= self.upgrade(ids, limit, session.as_deref_mut()).await?;
                 }
+            }
+        }
+        Ok(is_found)
+    }
+
+    /// Upgrades the documents of older versions that match: at most `count` for an update of one. Returns whether there was
+    /// one.
+    async fn older(&self, count: usize, limit: &TimeLimit, session: Session<'_>) -> Result<bool> {
+        match &self.wanted {
+            Wanted::First(filter) => self.all(filter, Some(count), limit, session).await,
+            _ => self.run(count, limit, session).await,
+        }
+    }
+
+    async fn all(
+        &self,
+        filter: &Document,
+        count: Option<usize>,
+        limit: &TimeLimit,
+        mut session: Session<'_>,
+    ) -> Result<bool> {
+        let older = if filter.is_empty() {
+            self.version.older()
+        } else {
+            doc! { "$and": [filter.clone(), self.version.older()] }
+        };
+        let mut finding = self.finding(older, limit).projection(doc! { "_id": 1 });
+        if let Some(count) = count {
+            finding = finding.limit(-i64::try_from(count).unwrap_or(1));
+        }
+        let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
+        let (mut is_found, mut is_at_end) = (false, false);
+        while !is_at_end {
+            let mut ids = Vec::new();
+            while ids.len() < IDS && !is_at_end {
+                is_at_end = !cursor.advance().await?;
+                if !is_at_end {
+                    ids.push(id_of(cursor.current()?));
+                }
+            }
+            if !ids.is_empty() {
+                is_found |= self.upgrade(&ids, limit, session.as_deref_mut()).await?;
             }
         }
         Ok(is_found)
@@ -244,10 +269,11 @@ impl Upgrade {
             if attempts == ATTEMPTS {
                 return Err(self.failed(first, MigrationFailureReason::Contended));
             }
-            match self.replace(&batch, limit, session.as_deref_mut()).await? {
-                0 => attempts += 1,
-                replaced if is_whole && replaced == batch.len() as u64 => return Ok(true),
-                _ => {}
+            let replaced = self.replace(&batch, limit, session.as_deref_mut()).await?;
+            match (replaced == batch.len() as u64, is_whole) {
+                (true, true) => return Ok(true),
+                (true, false) => {}
+                (false, _) => attempts += 1,
             }
         }
     }
@@ -292,7 +318,7 @@ impl Upgrade {
             && let Some(first) = failures.write_errors.first()
             && let Some(old) = batch.get(first.index)
         {
-            return self.failed(old, MigrationFailureReason::Write(Box::new(first.clone())));
+            return self.error(Some(old), self.version.of(old), Box::new(error));
         }
         error.into()
     }
@@ -301,34 +327,42 @@ impl Upgrade {
         match reason {
             MigrationFailureReason::Upgrade(error) => error,
             reason => self.error(
-                Some(Box::new(id_of(document))),
+                Some(document),
                 self.version.of(document),
-                &reason,
+                reason.to_string().into(),
             ),
         }
     }
 
     /// The error of an update that does not match at each attempt, because other clients store documents of older versions.
     fn contended(&self) -> Error {
-        self.error(None, self.version.version - 1, &MigrationFailureReason::Contended)
+        let reason = MigrationFailureReason::Contended.to_string();
+        self.error(None, self.version.version - 1, reason.into())
     }
 
-    fn error(&self, id: Option<Box<Bson>>, from: u32, reason: &MigrationFailureReason) -> Error {
+    fn error(
+        &self,
+        document: Option<&RawDocument>,
+        from: u32,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    ) -> Error {
         Error::Upgrade {
             model: self.version.model,
             collection: self.collection.namespace().to_string(),
-            id,
+            id: document.map(|document| Box::new(id_of(document))),
             from,
-            source: Box::<dyn std::error::Error + Send + Sync>::from(reason.to_string()).into(),
+            source: source.into(),
         }
     }
 
-    /// Adds the ids of another upgrade, if the two differ by their ids only.
+    /// Adds the ids of another upgrade, if the two differ by their ids only. Two models can be in one collection.
     fn join(&mut self, other: &mut Upgrade) -> bool {
         match (&mut self.wanted, &mut other.wanted) {
             (Wanted::Ids(ids, condition), Wanted::Ids(more, other_condition))
                 if self.collection.namespace() == other.collection.namespace()
-                    && condition == other_condition =>
+                    && condition == other_condition
+                    && self.version.is(&other.version)
+                    && std::ptr::fn_addr_eq(self.upgraded, other.upgraded) =>
             {
                 ids.append(more);
                 true
@@ -373,16 +407,17 @@ fn unencrypted<D: Model>(
 }
 
 /// Removes the upgrades from the writes of a bulk write. Those by ids of one collection are joined: no upgrade depends on another.
-pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<Upgrade> {
-    let (mut by_ids, mut others): (Vec<Upgrade>, Vec<Upgrade>) = Default::default();
-    for Built { effect, .. } in built {
+/// Each with its position: an update of one can be that of the documents which as many earlier writes leave.
+pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<(usize, Upgrade)> {
+    let (mut by_ids, mut others): (Vec<(usize, Upgrade)>, Vec<(usize, Upgrade)>) = Default::default();
+    for (at, Built { effect, .. }) in built.iter_mut().enumerate() {
         if matches!(effect, Effect::MatchesUpgraded(_))
             && let Effect::MatchesUpgraded(mut upgrade) = std::mem::replace(effect, Effect::Matches)
         {
             if !matches!(upgrade.wanted, Wanted::Ids(..)) {
-                others.push(*upgrade);
-            } else if !by_ids.iter_mut().any(|first| first.join(&mut upgrade)) {
-                by_ids.push(*upgrade);
+                others.push((at, *upgrade));
+            } else if !by_ids.iter_mut().any(|(_, first)| first.join(&mut upgrade)) {
+                by_ids.push((at, *upgrade));
             }
         }
     }
@@ -392,20 +427,21 @@ pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<Upgrade> {
 
 /// Performs the upgrades of a bulk write with these options. Returns the time limit of the writes.
 pub(super) async fn perform(
-    upgrades: Vec<Upgrade>,
+    upgrades: Vec<(usize, Upgrade)>,
     options: PrecedingOptions,
     mut session: Session<'_>,
 ) -> Result<TimeLimit> {
     let limit = TimeLimit::begin(options.timeout);
     let mut collations: Vec<(Namespace, Arc<OnceLock<bool>>)> = Vec::new();
-    for mut upgrade in upgrades {
+    for (at, mut upgrade) in upgrades {
         let namespace = upgrade.collection.namespace();
         match collations.iter().find(|(known, _)| known == namespace) {
             Some((_, is_collated)) => upgrade.is_collated = Arc::clone(is_collated),
             None => collations.push((namespace.clone(), Arc::clone(&upgrade.is_collated))),
         }
         upgrade.options = options.clone();
-        upgrade.run(1, &limit, session.as_deref_mut()).await?;
+        let count = (at + 1).min(IDS);
+        upgrade.run(count, &limit, session.as_deref_mut()).await?;
     }
     Ok(limit)
 }

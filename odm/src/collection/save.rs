@@ -134,8 +134,17 @@ impl<D: Model> Reference<'_, D> {
         }
     }
 
+    /// Writes the id to the document, if it may be changed, before it is sent: if the outcome of the call is unknown, another
+    /// call with the document cannot store it twice.
+    pub(super) fn write_id(&mut self, written: &Written) -> Result<()> {
+        self.write_back(&Written {
+            id: written.id.clone(),
+            ..Written::default()
+        })
+    }
+
     /// Writes the stored values to the document, if it may be changed.
-    pub(super) fn write_back(self, written: &Written) -> Result<()> {
+    pub(super) fn write_back(&mut self, written: &Written) -> Result<()> {
         match self {
             Reference::Shared(_) => Ok(()),
             Reference::Exclusive(document) => {
@@ -162,12 +171,13 @@ impl<'a, D: Model> Save<'a, D> {
         Call::new::<D>(self.collection.namespace(), "save")
     }
 
-    async fn run(self) -> Result<UpdateResult> {
+    async fn run(mut self) -> Result<UpdateResult> {
         let collection = self.collection;
         let encoded = for_save(collection, self.document.document())?;
         let filter = of_saved(collection, &encoded)?;
         let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
+        self.document.write_id(&written)?;
         let result = match D::BEHAVIOR.created_at {
             // A stage of a pipeline cannot set encrypted fields.
             Some(field) if first_encrypted::<D>().is_some() => {

@@ -27,6 +27,13 @@ pub struct PrecedingOptions {
 macro_rules! preceding_options {
     ($($Options:ident { $($field:ident),* } $sort:expr;)*) => { $(
         impl $Options {
+            /// The time limit of the call.
+            #[doc(hidden)]
+            #[must_use]
+            pub fn __timeout(&self) -> Option<Duration> {
+                self.timeout
+            }
+
             /// The options of the operations that the ODM performs before the call.
             #[doc(hidden)]
             #[must_use]
@@ -56,7 +63,7 @@ macro_rules! preceding_options {
 preceding_options! {
     UpdateOneOptions { hint, collation, requires } |options| options.sort.as_deref();
     UpdateManyOptions { hint, collation, requires } |_| None;
-    FindOneAndUpdateOptions { hint, collation, requires } |options| options.sort.as_ref();
+    FindOneAndUpdateOptions { hint, collation, requires, max_time } |options| options.sort.as_ref();
     BulkWriteOptions { requires } |_| None;
     ClientBulkWriteOptions {} |_| None;
 }

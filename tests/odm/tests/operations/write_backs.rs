@@ -1,6 +1,8 @@
 //! Inserts write ids and maintained fields to the documents of the caller.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use crate::common::Env;
 use marula::bson::{DateTime, Document as Doc, ObjectId, doc};
@@ -39,6 +41,13 @@ fn named(name: &str) -> Named {
         id: None,
         name: name.to_owned(),
         created_at: DateTime::from_millis(1),
+    }
+}
+
+fn without_id(named: &Named) -> Named {
+    Named {
+        id: None,
+        ..named.clone()
     }
 }
 
@@ -88,20 +97,22 @@ async fn documents_that_were_inserted_before_an_error_are_written_back() {
             "{new:?}"
         );
     }
-    assert_eq!(many[1], named("a"));
+    // The id is written before the document is sent.
+    assert!(many[1].id.is_some());
+    assert_eq!(without_id(&many[1]), named("a"));
 
     let mut many = ["d", "a", "e"].map(named);
     let inserting = names.insert_many(many.iter_mut());
     assert!(matches!(inserting.await, Err(Error::Duplicate { .. })));
     assert!(many[0].id.is_some());
-    assert_eq!(many[1..], ["a", "e"].map(named));
+    assert_eq!([&many[1], &many[2]].map(without_id), ["a", "e"].map(named));
 
     let mut one = named("a");
     assert!(matches!(
         names.insert_one(&mut one).await,
         Err(Error::Duplicate { .. })
     ));
-    assert_eq!(one, named("a"));
+    assert_eq!((one.id.is_some(), without_id(&one)), (true, named("a")));
     env.stop().await;
 }
 
@@ -159,15 +170,28 @@ async fn ids_are_written_back_if_the_outcome_is_unknown() {
     let mut many = ["b", "c"].map(named);
     names.insert_many(many.iter_mut()).await.unwrap_err();
     assert!(many.iter().all(|new| new.id.is_some()), "{many:?}");
-    // The server has refused the command.
-    let refuse = doc! {
-        "configureFailPoint": "failCommand", "mode": { "times": 1 },
-        "data": { "failCommands": ["insert"], "errorCode": 13 },
+    // The server has stored the document that is saved: the second save replaces it.
+    let lose = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 2 },
+        "data": { "failCommands": ["update"], "closeConnection": true },
     };
-    admin.run_command(refuse).await.unwrap();
-    let mut refused = named("d");
-    names.insert_one(&mut refused).await.unwrap_err();
-    assert_eq!(refused, named("d"));
+    admin.run_command(&lose).await.unwrap();
+    let mut saved = named("d");
+    names.save(&mut saved).await.unwrap_err();
+    assert!(saved.id.is_some());
+    let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    admin.run_command(off).await.unwrap();
+    let id = saved.id;
+    names.save(&mut saved).await.unwrap();
+    assert_eq!((saved.id, stored_id(&env, "d").await), (id, id));
+    // A dropped insert.
+    let mut dropped = named("e");
+    {
+        let mut inserting = std::pin::pin!(names.insert_one(&mut dropped).into_future());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(inserting.as_mut().poll(&mut context).is_pending());
+    }
+    assert!(dropped.id.is_some());
     env.stop().await;
 }
 

@@ -210,9 +210,12 @@ impl<'a> ClientBulkWrite<'a> {
         let mut merger = ResultMerger::new(options.is_ordered(), options.is_verbose());
         // The error of a command that could not be sent again in time.
         let mut timed_out: Option<Error> = None;
-        let report = |error: Error, timed_out: Option<Error>| match timed_out.as_ref().map(Error::kind) {
-            Some(ErrorKind::Timeout(limit)) => error.into_timeout_of(Some(limit)),
-            _ => timeout.of_operation().report(error),
+        let report = |error: Error, timed_out: Option<Error>| {
+            let error = error.with_operation("bulkWrite", "admin", None);
+            match timed_out.as_ref().map(Error::kind) {
+                Some(ErrorKind::Timeout(limit)) => error.into_timeout_of(Some(limit)),
+                _ => timeout.of_operation().report(error),
+            }
         };
         while !writes.is_empty() {
             let offset = writes.sent();
