@@ -409,7 +409,8 @@ fn unencrypted<D: Model>(
 /// Removes the upgrades from the writes of a bulk write. Those by ids of one collection are joined: no upgrade depends on another.
 /// Each with its position: an update of one can be that of the documents which as many earlier writes leave.
 pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<(usize, Upgrade)> {
-    let (mut by_ids, mut others): (Vec<(usize, Upgrade)>, Vec<(usize, Upgrade)>) = Default::default();
+    let mut by_ids: Vec<(usize, Upgrade)> = Vec::new();
+    let mut others = Vec::new();
     for (at, Built { effect, .. }) in built.iter_mut().enumerate() {
         if matches!(effect, Effect::MatchesUpgraded(_))
             && let Effect::MatchesUpgraded(mut upgrade) = std::mem::replace(effect, Effect::Matches)

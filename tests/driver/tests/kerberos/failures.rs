@@ -3,6 +3,7 @@
 use std::fs;
 
 use marula_driver::{Error, KerberosFailure};
+use marula_driver_tests::ClosedPort;
 
 use crate::{
     kdc::{ADA, configuration},
