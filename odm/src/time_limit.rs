@@ -25,9 +25,9 @@ impl TimeLimit {
         if limit.is_zero() {
             return Some(limit);
         }
-        // Zero would be no limit.
+        // Zero would be no limit. With one nanosecond the operation fails before it is sent.
         let left = limit.saturating_sub(self.began.elapsed());
-        Some(left.max(Duration::from_millis(1)))
+        Some(left.max(Duration::from_nanos(1)))
     }
 
     /// Options or an action with the time limit of the next operation.

@@ -30,7 +30,7 @@ use crate::schema_version::SchemaVersion;
 use crate::time_limit::TimeLimit;
 
 /// How many ids are in one filter.
-const IDS: usize = 1_000;
+const IDS: u32 = 1_000;
 
 /// Whether updates by operators upgrade the documents of the model: it has versions, and its documents can be replaced.
 pub(super) const fn is_upgraded<D: Model>() -> bool {
@@ -100,18 +100,25 @@ pub(super) fn after_upgrade<'a, U: Upgrading + 'a>(
         let limit = TimeLimit::begin(upgrade.options.timeout);
         let is_acknowledged = upgrade.is_acknowledged(session.as_deref_mut());
         let is_found = upgrade.run(1, &limit, session.as_deref_mut()).await?;
-        let mut count = 1;
-        for _ in 0..ATTEMPTS {
+        let (mut count, mut attempts) = (1, 0);
+        loop {
             let output = update.send(Some(&limit), session.as_deref_mut()).await?;
             if !is_found || !is_acknowledged || update.is_done(&output) {
                 return Ok(output);
             }
             count = (count * 10).min(IDS);
-            if !upgrade.older(count, &limit, session.as_deref_mut()).await? {
+            let older = upgrade.older(count, &limit, session.as_deref_mut()).await?;
+            if older == 0 {
                 return Ok(output);
             }
+            // There can be any number of documents that match in their older form only. Fewer than were requested are all of them.
+            if older < IDS as usize || upgrade.is_of_many() {
+                attempts += 1;
+            }
+            if attempts == ATTEMPTS {
+                return Err(upgrade.contended());
+            }
         }
-        Err(upgrade.contended())
     })
 }
 
@@ -169,15 +176,12 @@ impl Upgrade {
     ///
     /// # Errors
     /// [`Error::Upgrade`] and [`Error::Decode`] for a document that cannot be upgraded.
-    async fn run(&self, count: usize, limit: &TimeLimit, mut session: Session<'_>) -> Result<bool> {
+    async fn run(&self, count: u32, limit: &TimeLimit, mut session: Session<'_>) -> Result<bool> {
         let mut is_found = false;
         match &self.wanted {
             Wanted::First(filter) => {
-                let finding = self.finding(filter.clone(), limit);
-                // Negative: the server returns one batch.
-                let finding = finding
-                    .limit(-i64::try_from(count).unwrap_or(1))
-                    .projection(doc! { "_id": 1, self.version.field: 1 });
+                let finding = self.first(filter.clone(), count, limit);
+                let finding = finding.projection(doc! { "_id": 1, self.version.field: 1 });
                 let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
                 let mut older = Vec::new();
                 while cursor.advance().await? {
@@ -191,9 +195,9 @@ impl Upgrade {
                     self.upgrade(&older, limit, session).await?;
                 }
             }
-            Wanted::All(filter) => is_found = self.all(filter, None, limit, session).await?,
+            Wanted::All(filter) => is_found = self.all(filter, None, limit, session).await? > 0,
             Wanted::Ids(ids, _) => {
-                for ids in ids.chunks(IDS) {
+                for ids in ids.chunks(IDS as usize) {
                     is_found |= self.upgrade(ids, limit, session.as_deref_mut()).await?;
                 }
             }
@@ -201,46 +205,70 @@ impl Upgrade {
         Ok(is_found)
     }
 
-    /// Upgrades the documents of older versions that match: at most `count` for an update of one. Returns whether there was
-    /// one.
-    async fn older(&self, count: usize, limit: &TimeLimit, session: Session<'_>) -> Result<bool> {
+    fn is_of_many(&self) -> bool {
+        matches!(self.wanted, Wanted::All(_))
+    }
+
+    /// Upgrades the documents of older versions that match: at most `count` for an update of one. Returns their number.
+    async fn older(&self, count: u32, limit: &TimeLimit, session: Session<'_>) -> Result<usize> {
         match &self.wanted {
             Wanted::First(filter) => self.all(filter, Some(count), limit, session).await,
-            _ => self.run(count, limit, session).await,
+            Wanted::All(filter) => self.all(filter, None, limit, session).await,
+            // Part of a bulk write, which is not repeated.
+            Wanted::Ids(..) => Ok(0),
         }
     }
 
     async fn all(
         &self,
         filter: &Document,
-        count: Option<usize>,
+        count: Option<u32>,
         limit: &TimeLimit,
         mut session: Session<'_>,
-    ) -> Result<bool> {
+    ) -> Result<usize> {
         let older = if filter.is_empty() {
             self.version.older()
         } else {
             doc! { "$and": [filter.clone(), self.version.older()] }
         };
-        let mut finding = self.finding(older, limit).projection(doc! { "_id": 1 });
-        if let Some(count) = count {
-            finding = finding.limit(-i64::try_from(count).unwrap_or(1));
-        }
+        let finding = match count {
+            Some(count) => self.first(older, count, limit),
+            // No batch is larger than what is upgraded before the next one: the server closes idle cursors.
+            None => self.finding(older, limit).batch_size(IDS),
+        };
+        let finding = finding.projection(doc! { "_id": 1 });
         let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
-        let (mut is_found, mut is_at_end) = (false, false);
+        let (mut found, mut is_at_end) = (0, false);
         while !is_at_end {
             let mut ids = Vec::new();
-            while ids.len() < IDS && !is_at_end {
+            while ids.len() < IDS as usize && !is_at_end {
                 is_at_end = !cursor.advance().await?;
                 if !is_at_end {
                     ids.push(id_of(cursor.current()?));
                 }
             }
             if !ids.is_empty() {
-                is_found |= self.upgrade(&ids, limit, session.as_deref_mut()).await?;
+                self.upgrade(&ids, limit, session.as_deref_mut()).await?;
             }
+            found += ids.len();
         }
-        Ok(is_found)
+        Ok(found)
+    }
+
+    /// The query of the first `count` documents of a filter, in one batch.
+    fn first(
+        &self,
+        filter: Document,
+        count: u32,
+        limit: &TimeLimit,
+    ) -> driver::action::Find<'_, RawDocumentBuf> {
+        // Negative: the server closes the cursor after the first batch, which by default has 101 documents at most.
+        let finding = self.finding(filter, limit).limit(-i64::from(count));
+        if count > 1 {
+            finding.batch_size(count)
+        } else {
+            finding
+        }
     }
 
     /// The query of the documents that the update matches.
@@ -441,7 +469,7 @@ pub(super) async fn perform(
             None => collations.push((namespace.clone(), Arc::clone(&upgrade.is_collated))),
         }
         upgrade.options = options.clone();
-        let count = (at + 1).min(IDS);
+        let count = u32::try_from(at + 1).unwrap_or(IDS).min(IDS);
         upgrade.run(count, &limit, session.as_deref_mut()).await?;
     }
     Ok(limit)

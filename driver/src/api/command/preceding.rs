@@ -6,7 +6,7 @@ use super::options::{
     BulkWriteOptions, ClientBulkWriteOptions, FindOneAndUpdateOptions, FindOptions, UpdateManyOptions,
     UpdateOneOptions,
 };
-use crate::bson::RawDocumentBuf;
+use crate::{bson::RawDocumentBuf, types::server_requirement::ServerRequirement};
 
 /// For the ODM: the options of the operations that it performs before an update, without their time limit. They find the
 /// documents that the update matches, and replace them.
@@ -25,7 +25,10 @@ pub struct PrecedingOptions {
 }
 
 macro_rules! preceding_options {
-    ($($Options:ident { $($field:ident),* } $sort:expr;)*) => { $(
+    ($(
+        $Options:ident { $($field:ident),* } $sort:expr,
+            $($requires:ident)? $(($major:literal, $minor:literal, $feature:literal))?;
+    )*) => { $(
         impl $Options {
             /// The time limit of the call.
             #[doc(hidden)]
@@ -49,7 +52,12 @@ macro_rules! preceding_options {
                 find.let_vars = self.let_vars.clone().map(Box::new);
                 find.comment.clone_from(&self.comment);
                 find.deferred.clone_from(&self.deferred);
-                preceding.by_id.comment.clone_from(&self.comment);
+                let by_id = &mut preceding.by_id;
+                by_id.comment.clone_from(&self.comment);
+                by_id.deferred.clone_from(&self.deferred);
+                $(by_id.requires.clone_from(&self.$requires);)?
+                $(by_id.requires = Some(Box::new(ServerRequirement::new($major, $minor, $feature)));)?
+                preceding.find.requires.clone_from(&by_id.requires);
                 let write = &mut preceding.write;
                 write.comment.clone_from(&self.comment);
                 write.bypass_document_validation = self.bypass_document_validation;
@@ -61,9 +69,9 @@ macro_rules! preceding_options {
 }
 
 preceding_options! {
-    UpdateOneOptions { hint, collation, requires } |options| options.sort.as_deref();
-    UpdateManyOptions { hint, collation, requires } |_| None;
-    FindOneAndUpdateOptions { hint, collation, requires, max_time } |options| options.sort.as_ref();
-    BulkWriteOptions { requires } |_| None;
-    ClientBulkWriteOptions {} |_| None;
+    UpdateOneOptions { hint, collation } |options| options.sort.as_deref(), requires;
+    UpdateManyOptions { hint, collation } |_| None, requires;
+    FindOneAndUpdateOptions { hint, collation, max_time } |options| options.sort.as_ref(), requires;
+    BulkWriteOptions {} |_| None, requires;
+    ClientBulkWriteOptions {} |_| None, (8, 0, "the client bulk write");
 }

@@ -375,3 +375,57 @@ async fn a_write_without_the_shard_key_names_it() {
     people.save(&ada).await.unwrap();
     client.shutdown().await;
 }
+
+#[derive(Clone, Debug, Serialize, Deserialize, Document)]
+#[document(collection = "stamped")]
+struct Stamped {
+    _id: i64,
+    name: String,
+    #[document(version)]
+    version: i64,
+    #[document(created_at)]
+    created_at: DateTime,
+}
+
+#[tokio::test]
+async fn an_error_of_the_shard_key_says_whether_the_call_is_an_upsert() {
+    let server = TestServer::builder().sharded().version("6.0").start().await;
+    let server = server.unwrap();
+    for collection in ["versions.people", "versions.stamped"] {
+        server.shard_collection(collection, &doc! { "name": 1 }).unwrap();
+    }
+    let client = marula::connect(server.uri()).await.unwrap();
+    let is_upsert = |result: Result<(), Error>| match result {
+        Err(Error::ShardKey { upsert, .. }) => upsert,
+        other => panic!("another result: {other:?}"),
+    };
+    let people = client.database("versions").collection::<Person>();
+    for upsert in [false, true] {
+        let update = people.find_one_and_update(|p| p._id().eq(1), |p| p.age().inc(1));
+        assert_eq!(is_upsert(update.upsert(upsert).await.map(drop)), upsert);
+        let ada = Person {
+            _id: 1,
+            name: "Ada".into(),
+            age: 36,
+        };
+        let replacement = people.find_one_and_replace(|p| p._id().eq(1), &ada);
+        assert_eq!(is_upsert(replacement.upsert(upsert).await.map(drop)), upsert);
+    }
+    // A document that was stored before is not inserted.
+    let stamped = client.database("versions").collection::<Stamped>();
+    let ada = Stamped {
+        _id: 1,
+        name: "Ada".into(),
+        version: 0,
+        created_at: DateTime::from_millis(0),
+    };
+    assert!(is_upsert(stamped.save(&ada).await.map(drop)));
+    stamped.insert_one(&ada).await.unwrap();
+    let update = stamped.update_by_id(1, |s| s.name().set("Ada"));
+    update.required().await.unwrap();
+    let mut eva = stamped.find_by_id(1).required().await.unwrap();
+    eva.name = "Eva".into();
+    assert_eq!(eva.version, 1);
+    assert!(!is_upsert(stamped.save(&eva).await.map(drop)));
+    client.shutdown().await;
+}

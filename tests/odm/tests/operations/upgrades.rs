@@ -1,16 +1,21 @@
 //! The upgrades before updates by operators: the options of the call, its time limit, and the errors of the upgrade.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{Env, Observed};
 use crate::versioned_updates::{Card, Interfering, card, fill, old, used, using};
 use marula::bson::{Bson, Document as BsonDocument, doc};
-use marula::driver::options::{ReplaceOneOptions, UpdateOneOptions};
+use marula::driver::ErrorKind;
+use marula::driver::event::{CommandEvent, EventListener};
+use marula::driver::options::{ClientOptions, ReplaceOneOptions, UpdateOneOptions};
 use marula::managed::BoxedError;
 use marula::prelude::*;
 use marula::schema::SyncMode;
-use marula::{Document, Error, Filter};
+use marula::{Client, Document, Error, Filter};
+use marula_test_server::TestServer;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 #[tokio::test]
 async fn the_options_of_an_update_hold_for_the_upgrade() {
@@ -20,7 +25,10 @@ async fn the_options_of_an_update_hold_for_the_upgrade() {
     }
     let observed = Observed::of(&env);
     let cards = observed.db.collection::<Card>();
-    for kind in 0..4 {
+    for kind in 0..5 {
+        if kind == 4 && env.is_before(8, 0).await {
+            break;
+        }
         fill(&env.db.collection::<Card>(), [old(1)]).await;
         let limit = Duration::from_secs(600);
         let one = |c: marula::Fields<Card>| c._id().lte(1);
@@ -55,7 +63,7 @@ async fn the_options_of_an_update_hold_for_the_upgrade() {
                     .await
                     .unwrap(),
             ),
-            _ => drop(
+            3 => drop(
                 cards
                     .bulk()
                     .update_one(one, using)
@@ -65,10 +73,23 @@ async fn the_options_of_an_update_hold_for_the_upgrade() {
                     .await
                     .unwrap(),
             ),
+            _ => drop(
+                observed
+                    .db
+                    .client()
+                    .bulk()
+                    .update_one(&cards, one, using)
+                    .comment("c")
+                    .bypass_document_validation(true)
+                    .timeout(limit)
+                    .await
+                    .unwrap(),
+            ),
         }
         let sent = observed.take_all();
         let last = sent.last().expect("the update");
-        assert!(last.contains_key("update") || last.contains_key("findAndModify"));
+        let names = ["update", "findAndModify", "bulkWrite"];
+        assert!(names.iter().any(|name| last.contains_key(name)), "{last}");
         assert!(sent.iter().filter(|sent| sent.contains_key("update")).count() >= 1);
         let mut left = 600_000;
         for sent in &sent {
@@ -104,7 +125,8 @@ async fn the_variables_of_a_bulk_write_hold_for_its_upgrades() {
     let seen = observed.db.collection::<Card>();
     let bulk = seen.bulk().update_one(|_| of_kind(), using);
     let bulk = bulk.update_by_id(2, using).update_many(|_| of_kind(), using);
-    let done = bulk.update_by_id(3, using).let_vars(doc! { "kind": "k" });
+    let variables = || doc! { "kind": "k" };
+    let done = bulk.update_by_id(3, using).let_vars(variables());
     assert_eq!(done.await.unwrap().matched_count, 6);
     let names = observed.names();
     assert_eq!(
@@ -113,6 +135,12 @@ async fn the_variables_of_a_bulk_write_hold_for_its_upgrades() {
         "{names:?}"
     );
     assert_eq!(cards.migrate().await.unwrap().examined, 0);
+    if !env.is_before(8, 0).await {
+        fill(&cards, [old(1), old(2), old(3)]).await;
+        let bulk = env.client().bulk().update_one(&cards, |_| of_kind(), using);
+        let bulk = bulk.update_many(&cards, |_| of_kind(), using);
+        assert_eq!(bulk.let_vars(variables()).await.unwrap().matched_count, 4);
+    }
     env.stop().await;
 }
 
@@ -290,5 +318,167 @@ async fn two_models_of_a_collection_are_upgraded_by_their_own_functions() {
     assert_eq!(cards.find_by_id(1).required().await.unwrap(), used(1));
     let badge = badges.find_by_id(2).required().await.unwrap();
     assert_eq!((badge.kind.as_str(), badge.badge.as_str()), ("x", "b"));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn any_number_of_documents_can_match_in_their_older_form_only() {
+    let env = Env::start().await;
+    let bills = env.db.collection::<Bill>();
+    let stored = env.db.driver().collection::<BsonDocument>("bills");
+    // More than 20 batches.
+    let all: Vec<BsonDocument> = (0..20_100).map(|id| bill(id, 20_000)).collect();
+    stored.insert_many(&all).await.unwrap();
+    let large = bills.update_one(|b| b.total().gte(1_000), |b| b.total().inc(1));
+    assert_eq!(large.await.unwrap().matched_count, 0);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_update_of_many_upgrades_while_it_reads() {
+    let env = Env::start().await;
+    fill(&env.db.collection::<Card>(), (1..=1_100).map(old)).await;
+    let observed = Observed::of(&env);
+    let cards = observed.db.collection::<Card>();
+    let updated = cards.update_all(using).await.unwrap();
+    assert_eq!(updated.matched_count, 1_100);
+    let names = observed.names();
+    let first_write = names
+        .iter()
+        .position(|name| name == "update")
+        .expect("an upgrade");
+    let (last_read, _) = names
+        .iter()
+        .enumerate()
+        .rfind(|(_, name)| *name == "getMore")
+        .expect("a batch");
+    assert!(first_write < last_read, "{names:?}");
+    let listings = names.iter().filter(|name| *name == "listCollections").count();
+    assert_eq!(listings, 1, "{names:?}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_update_of_many_reads_the_documents_that_it_upgrades_together_in_one_batch() {
+    let env = Env::start().await;
+    fill(&env.db.collection::<Card>(), (1..=250).map(old)).await;
+    let observed = Observed::of(&env);
+    let cards = observed.db.collection::<Card>();
+    let updated = cards.update_all(using).await.unwrap();
+    assert_eq!(updated.matched_count, 250);
+    let names = observed.names();
+    // The second query reads the documents.
+    assert_eq!(names[..2], ["find", "find"], "{names:?}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn after_the_time_limit_nothing_is_sent() {
+    let env = Env::start().await;
+    let observed = Observed::of(&env);
+    let cards = observed.db.collection::<Card>();
+    fill(&env.db.collection::<Card>(), [old(1)]).await;
+    cards.find_by_id(2).await.unwrap();
+    observed.take_all();
+    let limit = Duration::from_nanos(1);
+    let one = cards.update_by_id(1, using).timeout(limit).await.unwrap_err();
+    let bulk = cards.bulk().update_by_id(1, using).timeout(limit);
+    for error in [one, bulk.await.unwrap_err()] {
+        let kind = error.driver().expect("an error of the driver").kind();
+        assert!(matches!(kind, ErrorKind::Timeout(_)), "{error:?}");
+    }
+    assert_eq!(observed.names(), Vec::<String>::new());
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_upgrade_is_not_sent_to_a_server_that_lacks_the_options_of_the_call() {
+    for version in ["4.2", "7.0"] {
+        let server = TestServer::builder().version(version).start().await.unwrap();
+        let client = marula::connect(server.uri()).await.unwrap();
+        let cards = client.database("versions").collection::<Card>();
+        fill(&cards, [old(1)]).await;
+        let error = if version == "4.2" {
+            let bulk = cards.bulk().update_by_id(1, using).comment("c");
+            bulk.await.unwrap_err().to_string()
+        } else {
+            let bulk = client.bulk().update_by_id(&cards, 1, using);
+            bulk.await.unwrap_err().to_string()
+        };
+        let expected = match version {
+            "4.2" => "the option `comment` requires MongoDB 4.4 or later",
+            _ => "the client bulk write requires MongoDB 8.0 or later",
+        };
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(server.commands_seen("find"), 0);
+        client.shutdown().await;
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_conflict_of_an_upgrade_in_a_transaction_can_be_repeated() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let cards = env.db.collection::<Card>();
+    fill(&cards, [old(1), old(2)]).await;
+    let mut first = env.client().start_transaction().await.unwrap();
+    let mut second = env.client().start_transaction().await.unwrap();
+    let read = cards.find_by_id(1).session(&mut second).await.unwrap();
+    assert_eq!(read, Some(card(1)));
+    let one = cards.update_by_id(1, using).session(&mut first);
+    one.required().await.unwrap();
+    let error = cards
+        .update_by_id(1, using)
+        .session(&mut second)
+        .await
+        .unwrap_err();
+    let is_transient = |error: &marula::driver::Error| error.contains_label("TransientTransactionError");
+    assert!(error.driver().is_some_and(is_transient), "{error:?}");
+    second.abort().await.unwrap();
+    first.commit().await.unwrap();
+    assert_eq!(cards.find_by_id(1).await.unwrap(), Some(used(1)));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_dropped_update_leaves_an_upgraded_document() {
+    let env = Env::start().await;
+    let cards = env.db.collection::<Card>();
+    fill(&cards, [old(1)]).await;
+    let upgraded = Arc::new(Notify::new());
+    let notified = Arc::clone(&upgraded);
+    let mut options = ClientOptions::parse(&env.uri()).unwrap();
+    options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+        if matches!(event, CommandEvent::Succeeded(done) if done.command_name == "update") {
+            notified.notify_one();
+        }
+    }));
+    let client = Client::with_options(options).unwrap();
+    let other = client.database(env.db.name()).collection::<Card>();
+    tokio::select! {
+        biased;
+        () = upgraded.notified() => {}
+        updated = other.update_by_id(1, using) => drop(updated.unwrap()),
+    }
+    assert_eq!(cards.migrate().await.unwrap().examined, 0);
+    cards.update_by_id(1, using).required().await.unwrap();
+    let found = cards.find_by_id(1).required().await.unwrap();
+    let uses = usize::try_from(found.uses).unwrap();
+    assert!(matches!(uses, 1 | 2) && found.tags.len() == uses, "{found:?}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn each_of_many_equal_updates_of_a_bulk_write_matches() {
+    let env = Env::start().await;
+    let cards = env.db.collection::<Card>();
+    fill(&cards, (1..=150).map(old)).await;
+    let mut bulk = cards.bulk();
+    for _ in 0..150 {
+        bulk = bulk.update_one(|c| c.kind().eq("k"), |c| c.kind().set("taken"));
+    }
+    assert_eq!(bulk.await.unwrap().matched_count, 150);
     env.stop().await;
 }
