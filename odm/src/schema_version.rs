@@ -42,12 +42,6 @@ pub(crate) enum WithoutField {
 }
 
 impl SchemaVersion {
-    /// Whether both are the version of one model.
-    pub(crate) fn is(&self, other: &SchemaVersion) -> bool {
-        let parts = |version: &SchemaVersion| (version.model, version.field, version.version);
-        parts(self) == parts(other)
-    }
-
     /// The document in its present form. `None` if it has this form.
     pub(crate) fn upgraded(
         self,

@@ -56,6 +56,7 @@ pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;
 use sessions::SessionPool;
 use state::{Failure, OperationState, PinnedBy, Retries};
+use time_limit::named;
 pub(crate) use time_limit::{report, start_abort_timeout, start_timeout};
 
 /// The options of the executor.
@@ -213,8 +214,7 @@ impl Executor {
         state: &mut OperationState<'_>,
         Failure { error, origin }: Failure,
     ) -> Next {
-        let error = state.named(operation, error);
-        let error = state.attempt_failed(error);
+        let error = state.attempt_failed(named(operation, error));
         let timeout = state.timeout;
         // Created here: which statements the command of a bulk write holds, and so whether it is
         // retryable, is decided when the connection is known.

@@ -107,19 +107,18 @@ impl Timeout {
     }
 }
 
-impl OperationState<'_> {
-    /// The error with the name and the namespace of the operation.
-    #[cold]
-    #[expect(clippy::unused_self, reason = "the operation is that of the state")]
-    pub(super) fn named<O: Operation>(&self, operation: &O, error: Error) -> Error {
-        let properties = operation.properties();
-        error.with_operation(properties.name, properties.database, operation.collection())
-    }
+/// The error with the name and the namespace of the operation.
+#[cold]
+pub(super) fn named<O: Operation>(operation: &O, error: Error) -> Error {
+    let properties = operation.properties();
+    error.with_operation(properties.name, properties.database, operation.collection())
+}
 
+impl OperationState<'_> {
     /// The error names the operation. It is a timeout if the time limit of the operation has expired; see [`Timeout::report`].
     #[cold]
     pub(super) fn report<O: Operation>(&self, operation: &O, error: Error) -> Error {
-        let error = self.timeout.report(self.named(operation, error));
+        let error = self.timeout.report(named(operation, error));
         let in_transaction = self
             .explicit
             .is_some_and(|session| session.lock().timeout().is_set());

@@ -154,13 +154,21 @@ macro_rules! with_kept {
             let needed = $crate::stage_versions::of_projection(&projection);
             options = $crate::stage_versions::requiring!(options, needed).projection(*projection);
         }
-        if let Some(sort) = kept.sort {
-            options = options.sort(*sort);
-        }
-        options
+        $crate::collection::action::with_sort!(options, kept.sort)
     }};
 }
 pub(crate) use with_kept;
+
+/// Sets the sort of options, or of an action of the driver, if an action of the ODM has one.
+macro_rules! with_sort {
+    ($options:expr, $sort:expr) => {
+        match $sort {
+            Some(sort) => $options.sort(*sort).__require_versions(),
+            None => $options,
+        }
+    };
+}
+pub(crate) use with_sort;
 
 /// The session that an action of the driver runs in, if any.
 pub(crate) type Session<'a> = Option<&'a mut crate::driver::ClientSession>;

@@ -10,7 +10,7 @@ use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{Prepared, checked, of_delete, prepare};
 use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, kind, save};
-use crate::driver::options::BulkWriteOptions;
+use crate::driver::options::{BulkWriteOptions, PrecedingOptions};
 use crate::driver::{self, BulkWriteResult, WriteModel};
 use crate::error::{BulkOperation, Error, Result};
 use crate::filter::{Conditions, Filter};
@@ -155,7 +155,7 @@ pub(super) fn update<D: Model>(
     let mut prepared = prepare(collection, collection.scope, filter, update, upsert)?;
     let upgrade = match &id {
         Some(id) => Upgrade::before_id(collection, id),
-        None => Upgrade::before(collection, &prepared.filter, many),
+        None => Upgrade::before(collection, &prepared.filter, many, PrecedingOptions::default()),
     };
     if !upsert {
         prepared.filter = guarded::<D>(prepared.filter);
@@ -472,12 +472,11 @@ impl<'a, D: Model> Bulk<'a, D> {
             self.options = requiring!(self.options, built.requirement.clone());
         }
         let upgrades = take_upgrades(&mut built);
-        let limit = if upgrades.is_empty() {
-            TimeLimit::begin(self.options.__timeout())
-        } else {
-            let performing = perform(upgrades, self.options.__preceding(), self.session.as_deref_mut());
-            Box::pin(performing).await?
-        };
+        let preceding = self.options.__preceding();
+        let limit = TimeLimit::begin(preceding.timeout);
+        if !upgrades.is_empty() {
+            Box::pin(perform(upgrades, &preceding, &limit, self.session.as_deref_mut())).await?;
+        }
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built, self.collection.is_encrypted()) {
             self.options = limit.of(self.options, BulkWriteOptions::timeout);

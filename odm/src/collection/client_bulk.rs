@@ -14,6 +14,7 @@ use crate::error::{BulkOperation, BulkOutcome, Error, PerformedWrites, Result};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
+use crate::time_limit::TimeLimit;
 use crate::update::IntoUpdate;
 use crate::value::IntoValue;
 
@@ -288,8 +289,9 @@ impl<'a> ClientBulk<'a> {
         let mut session = self.session;
         let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
         if !upgrades.is_empty() {
-            let performing = perform(upgrades, self.options.__preceding(), session.as_deref_mut());
-            let limit = Box::pin(performing).await?;
+            let preceding = self.options.__preceding();
+            let limit = TimeLimit::begin(preceding.timeout);
+            Box::pin(perform(upgrades, &preceding, &limit, session.as_deref_mut())).await?;
             self.options = limit.of(self.options, ClientBulkWriteOptions::timeout);
         }
         let writing = self.client.bulk_write(models).with_options(self.options);

@@ -6,7 +6,7 @@ use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Kept, Session, awaitable, forward_options, in_session, with_kept};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
-use crate::collection::outdated::{Sent, Upgrade, Upgrading, after_upgrade, guarded, is_upgraded};
+use crate::collection::outdated::{Sent, Upgrading, after_upgrade, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::{Ready, ReadyUpdate};
@@ -396,7 +396,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
             options = options.add_array_filters(prepared.array_filters);
         }
         options = requiring!(options, prepared.requirement);
-        let mut ready = ReadyUpdate {
+        let ready = ReadyUpdate {
             collection: &self.collection.inner,
             filter: prepared.filter,
             update: prepared.update,
@@ -404,14 +404,11 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
             upgrade: None,
             session: self.session,
         };
-        if const { is_upgraded::<D>() } {
-            ready.upgrade = Upgrade::before(self.collection, &ready.filter, false)
-                .map(|upgrade| upgrade.with_options(ready.options.__preceding()));
-            if !ready.options.is_upsert() {
-                ready.filter = guarded::<D>(ready.filter);
-            }
+        if const { !is_upgraded::<D>() } {
+            return Ok(ready);
         }
-        Ok(ready)
+        let (preceding, is_upsert) = (ready.options.__preceding(), ready.options.is_upsert());
+        Ok(ready.upgrading(self.collection, false, preceding, is_upsert))
     }
 
     fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
@@ -425,9 +422,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
     /// Like `run`, after the upgrade of the document that matches.
     async fn run_upgrading(self) -> Result<Option<T>> {
         let (collection, read_as) = (self.collection, self.read_as);
-        let mut ready = self.ready()?;
-        let (upgrade, session) = (ready.upgrade.take(), ready.session.take());
-        let found = after_upgrade(ready, upgrade, session).await?;
+        let found = after_upgrade(self.ready()?).await?;
         found
             .map(|raw| read_as.decode(collection.namespace(), &raw))
             .transpose()
@@ -437,15 +432,8 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
 impl Upgrading for ReadyUpdate<'_, FindOneAndUpdateOptions> {
     type Output = Option<RawDocumentBuf>;
 
-    fn send<'s>(
-        &'s self,
-        limit: Option<&TimeLimit>,
-        session: Session<'s>,
-    ) -> Sent<'s, Option<RawDocumentBuf>> {
-        let mut options = self.options.clone();
-        if let Some(limit) = limit {
-            options = limit.of(options, FindOneAndUpdateOptions::timeout);
-        }
+    fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, Option<RawDocumentBuf>> {
+        let options = limit.of(self.options.clone(), FindOneAndUpdateOptions::timeout);
         let updating = self
             .collection
             .find_one_and_update(self.filter.clone(), Ready(self.update.clone()));

@@ -6,6 +6,7 @@
 //!
 //! A dropped future may leave upgraded documents that are not updated: a later call finds them in their present form.
 
+use std::any::TypeId;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +19,7 @@ use crate::collection::encrypted::first_encrypted;
 use crate::collection::migrate::{
     ATTEMPTS, BATCH_BYTES, BATCH_SIZE, MigrationFailureReason, id_of, is_collated, replacement,
 };
+use crate::collection::update::ReadyUpdate;
 use crate::driver::options::{
     BulkWriteOptions, FindOptions, PrecedingOptions, ReadConcern, ReadPreference, WriteConcern,
 };
@@ -64,6 +66,7 @@ enum Wanted {
 /// The upgrade of the documents that an update matches.
 pub(super) struct Upgrade {
     collection: driver::Collection<RawDocumentBuf>,
+    model: TypeId,
     version: SchemaVersion,
     upgraded: fn(&Namespace, &RawDocument, SchemaVersion) -> Result<RawDocumentBuf>,
     wanted: Wanted,
@@ -77,7 +80,7 @@ pub(super) trait Upgrading: Send + Sync {
     type Output: Send;
 
     /// Sends the update once.
-    fn send<'s>(&'s self, limit: Option<&TimeLimit>, session: Session<'s>) -> Sent<'s, Self::Output>;
+    fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, Self::Output>;
 
     /// Whether the update changed or inserted a document.
     fn is_done(&self, output: &Self::Output) -> bool;
@@ -88,21 +91,23 @@ pub(super) type Sent<'s, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 's
 
 /// Upgrades the documents that an update matches, and sends the update. Again if the documents that were found have an older
 /// version then.
-pub(super) fn after_upgrade<'a, U: Upgrading + 'a>(
-    update: U,
-    upgrade: Option<Box<Upgrade>>,
-    mut session: Session<'a>,
-) -> Sent<'a, U::Output> {
+pub(super) fn after_upgrade<'a, O: 'a>(
+    mut update: ReadyUpdate<'a, O>,
+) -> Sent<'a, <ReadyUpdate<'a, O> as Upgrading>::Output>
+where
+    ReadyUpdate<'a, O>: Upgrading,
+{
     Box::pin(async move {
-        let Some(upgrade) = upgrade else {
-            return update.send(None, session).await;
+        let mut session = update.session.take();
+        let Some(upgrade) = update.upgrade.take() else {
+            return update.send(&TimeLimit::begin(None), session).await;
         };
         let limit = TimeLimit::begin(upgrade.options.timeout);
         let is_acknowledged = upgrade.is_acknowledged(session.as_deref_mut());
         let is_found = upgrade.run(1, &limit, session.as_deref_mut()).await?;
         let (mut count, mut attempts) = (1, 0);
         loop {
-            let output = update.send(Some(&limit), session.as_deref_mut()).await?;
+            let output = update.send(&limit, session.as_deref_mut()).await?;
             if !is_found || !is_acknowledged || update.is_done(&output) {
                 return Ok(output);
             }
@@ -123,15 +128,21 @@ pub(super) fn after_upgrade<'a, U: Upgrading + 'a>(
 }
 
 impl Upgrade {
-    fn new<D: Model>(collection: &Collection<D>, version: SchemaVersion, wanted: Wanted) -> Self {
+    fn new<D: Model>(
+        collection: &Collection<D>,
+        version: SchemaVersion,
+        wanted: Wanted,
+        options: PrecedingOptions,
+    ) -> Self {
         // The update need not be in the snapshot of the majority. A transaction has its own concern.
         let inner = collection.inner.with_read_concern(ReadConcern::local());
         Upgrade {
             collection: inner.with_read_preference(ReadPreference::primary()),
+            model: TypeId::of::<D>(),
             version,
             upgraded: unencrypted::<D>,
             wanted,
-            options: PrecedingOptions::default(),
+            options,
             is_collated: Arc::default(),
         }
     }
@@ -141,6 +152,7 @@ impl Upgrade {
         collection: &Collection<D>,
         filter: &Conditions,
         many: bool,
+        options: PrecedingOptions,
     ) -> Option<Box<Self>> {
         let version = D::BEHAVIOR.schema.filter(|_| const { is_upgraded::<D>() })?;
         let filter = filter.clone().into_tree();
@@ -149,20 +161,15 @@ impl Upgrade {
         } else {
             Wanted::First(filter)
         };
-        Some(Box::new(Self::new(collection, version, wanted)))
+        Some(Box::new(Self::new(collection, version, wanted, options)))
     }
 
     /// The upgrade before an update by an id in a bulk write.
     pub(super) fn before_id<D: Model>(collection: &Collection<D>, id: &Bson) -> Option<Box<Self>> {
         let version = D::BEHAVIOR.schema.filter(|_| const { is_upgraded::<D>() })?;
         let wanted = Wanted::Ids(vec![id.clone()], collection.scope.condition::<D>());
-        Some(Box::new(Self::new(collection, version, wanted)))
-    }
-
-    /// With the options of the update.
-    pub(super) fn with_options(mut self: Box<Self>, options: PrecedingOptions) -> Box<Self> {
-        self.options = options;
-        self
+        let options = PrecedingOptions::default();
+        Some(Box::new(Self::new(collection, version, wanted, options)))
     }
 
     /// Whether the server acknowledges the update.
@@ -389,8 +396,7 @@ impl Upgrade {
             (Wanted::Ids(ids, condition), Wanted::Ids(more, other_condition))
                 if self.collection.namespace() == other.collection.namespace()
                     && condition == other_condition
-                    && self.version.is(&other.version)
-                    && std::ptr::fn_addr_eq(self.upgraded, other.upgraded) =>
+                    && self.model == other.model =>
             {
                 ids.append(more);
                 true
@@ -454,13 +460,13 @@ pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<(usize, Upgrade)> 
     by_ids
 }
 
-/// Performs the upgrades of a bulk write with these options. Returns the time limit of the writes.
+/// Performs the upgrades of a bulk write with these options, within its time limit.
 pub(super) async fn perform(
     upgrades: Vec<(usize, Upgrade)>,
-    options: PrecedingOptions,
+    options: &PrecedingOptions,
+    limit: &TimeLimit,
     mut session: Session<'_>,
-) -> Result<TimeLimit> {
-    let limit = TimeLimit::begin(options.timeout);
+) -> Result<()> {
     let mut collations: Vec<(Namespace, Arc<OnceLock<bool>>)> = Vec::new();
     for (at, mut upgrade) in upgrades {
         let namespace = upgrade.collection.namespace();
@@ -470,7 +476,7 @@ pub(super) async fn perform(
         }
         upgrade.options = options.clone();
         let count = u32::try_from(at + 1).unwrap_or(IDS).min(IDS);
-        upgrade.run(count, &limit, session.as_deref_mut()).await?;
+        upgrade.run(count, limit, session.as_deref_mut()).await?;
     }
-    Ok(limit)
+    Ok(())
 }

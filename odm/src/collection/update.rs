@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
-use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::action::{Session, awaitable, forward_options, in_session, with_sort};
 use crate::collection::encoded::{Encoded, for_replacement, validated};
 use crate::collection::kind;
 use crate::collection::outdated::{Sent, Upgrade, Upgrading, after_upgrade, guarded, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::Scope;
 use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
-use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
+use crate::driver::options::{PrecedingOptions, ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
@@ -88,8 +88,33 @@ pub(super) struct ReadyUpdate<'a, O> {
     pub(super) session: Session<'a>,
 }
 
+impl<O> ReadyUpdate<'_, O> {
+    /// With the upgrade of the documents that match. `preceding`: its options.
+    pub(super) fn upgrading<D: Model>(
+        mut self,
+        collection: &Collection<D>,
+        many: bool,
+        preceding: PrecedingOptions,
+        is_upsert: bool,
+    ) -> Self {
+        self.upgrade = Upgrade::before(collection, &self.filter, many, preceding);
+        if !is_upsert {
+            self.filter = guarded::<D>(self.filter);
+        }
+        self
+    }
+}
+
+/// An update of many documents has no sort.
+macro_rules! without_sort {
+    ($options:expr, $sort:expr) => {{
+        let _: Option<Box<Document>> = $sort;
+        $options
+    }};
+}
+
 macro_rules! updates {
-    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident, $check:ident, $sorted:ident;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident, $check:ident, $with_sort:ident;)*) => { $(
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D> {
@@ -101,7 +126,7 @@ macro_rules! updates {
             restoration: Option<&'static str>,
             options: $Options,
             /// `with_options` does not replace it.
-            sort: Option<Document>,
+            sort: Option<Box<Document>>,
             session: Session<'a>,
         }
 
@@ -219,7 +244,7 @@ macro_rules! updates {
 
             /// The filter and the update, with all options. `None` of the upgrade: no document is upgraded.
             fn ready(self) -> Result<ReadyUpdate<'a, $Options>> {
-                let mut options = $sorted(self.options, self.sort);
+                let mut options = $with_sort!(self.options, self.sort);
                 if let (Some(call), true) = (self.restoration, options.is_upsert()) {
                     return Err(restored_by_upsert(self.collection, call));
                 }
@@ -235,7 +260,7 @@ macro_rules! updates {
                     options = options.add_array_filters(prepared.array_filters);
                 }
                 options = requiring!(options, prepared.requirement);
-                let mut ready = ReadyUpdate {
+                let ready = ReadyUpdate {
                     collection: &self.collection.inner,
                     filter: prepared.filter,
                     update: prepared.update,
@@ -243,14 +268,11 @@ macro_rules! updates {
                     upgrade: None,
                     session: self.session,
                 };
-                if const { is_upgraded::<D>() } && self.restoration.is_none() {
-                    ready.upgrade = Upgrade::before(self.collection, &ready.filter, many)
-                        .map(|upgrade| upgrade.with_options(ready.options.__preceding()));
-                    if !ready.options.is_upsert() {
-                        ready.filter = guarded::<D>(ready.filter);
-                    }
+                if const { !is_upgraded::<D>() } || self.restoration.is_some() {
+                    return Ok(ready);
                 }
-                Ok(ready)
+                let (preceding, is_upsert) = (ready.options.__preceding(), ready.options.is_upsert());
+                Ok(ready.upgrading(self.collection, many, preceding, is_upsert))
             }
 
             /// The driver's action with all options.
@@ -278,20 +300,15 @@ macro_rules! updates {
 
             /// Like `run`, after the upgrade of the documents that match.
             async fn run_upgrading(self) -> Result<UpdateResult> {
-                let mut ready = self.ready()?;
-                let (upgrade, session) = (ready.upgrade.take(), ready.session.take());
-                after_upgrade(ready, upgrade, session).await
+                after_upgrade(self.ready()?).await
             }
         }
 
         impl Upgrading for ReadyUpdate<'_, $Options> {
             type Output = UpdateResult;
 
-            fn send<'s>(&'s self, limit: Option<&TimeLimit>, session: Session<'s>) -> Sent<'s, UpdateResult> {
-                let mut options = self.options.clone();
-                if let Some(limit) = limit {
-                    options = limit.of(options, $Options::timeout);
-                }
+            fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, UpdateResult> {
+                let options = limit.of(self.options.clone(), $Options::timeout);
                 let updating = self.collection.$method(self.filter.clone(), Ready(self.update.clone()));
                 let sending = in_session!(session, updating.with_options(options)).into_future();
                 Box::pin(async move {
@@ -311,9 +328,9 @@ macro_rules! updates {
 
 updates! {
     /// Updates a document. Output: the counts. See [`Collection::update_one`].
-    UpdateOne, UpdateOneOptions, __update_one_options, update_one, changes_one, sorted;
+    UpdateOne, UpdateOneOptions, __update_one_options, update_one, changes_one, with_sort;
     /// Updates documents. Output: the counts. See [`Collection::update_many`].
-    UpdateMany, UpdateManyOptions, __update_many_options, update_many, changes_many, unsorted;
+    UpdateMany, UpdateManyOptions, __update_many_options, update_many, changes_many, without_sort;
 }
 
 impl<D: Model> UpdateOne<'_, D> {
@@ -327,7 +344,7 @@ impl<D: Model> UpdateOne<'_, D> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.sort = Some(keys(D::fields()).into_sort());
+        self.sort = Some(Box::new(keys(D::fields()).into_sort()));
         self
     }
 }
@@ -340,7 +357,7 @@ pub struct Replace<'a, D> {
     document: &'a D,
     options: ReplaceOneOptions,
     /// `with_options` does not replace it.
-    sort: Option<Document>,
+    sort: Option<Box<Document>>,
     session: Session<'a>,
 }
 
@@ -389,7 +406,7 @@ impl<'a, D: Model> Replace<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.sort = Some(keys(D::fields()).into_sort());
+        self.sort = Some(Box::new(keys(D::fields()).into_sort()));
         self
     }
 
@@ -427,7 +444,7 @@ impl<'a, D: Model> Replace<'a, D> {
             None => filter,
         };
         let replacing = self.collection.inner.replace_one(filter, &document.raw);
-        let replacing = replacing.with_options(sorted_replacement(self.options, self.sort));
+        let replacing = replacing.with_options(with_sort!(self.options, self.sort));
         Ok(in_session!(self.session, replacing).explain())
     }
 
@@ -436,7 +453,7 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 
     async fn run(mut self) -> Result<UpdateResult> {
-        self.options = sorted_replacement(self.options, self.sort.take());
+        self.options = with_sort!(self.options, self.sort.take());
         let filter = checked(self.filter?)?;
         if self.options.is_upsert() {
             check_upsert_filter(&filter)?;
@@ -467,27 +484,6 @@ impl<'a, D: Model> Replace<'a, D> {
             self.session,
         )
         .await
-    }
-}
-
-/// The options with the sort of the action.
-fn sorted(options: UpdateOneOptions, sort: Option<Document>) -> UpdateOneOptions {
-    match sort {
-        Some(sort) => options.sort(sort).__require_versions(),
-        None => options,
-    }
-}
-
-/// An update of many documents has no sort.
-fn unsorted(options: UpdateManyOptions, _: Option<Document>) -> UpdateManyOptions {
-    options
-}
-
-/// The options with the sort of the action.
-fn sorted_replacement(options: ReplaceOneOptions, sort: Option<Document>) -> ReplaceOneOptions {
-    match sort {
-        Some(sort) => options.sort(sort).__require_versions(),
-        None => options,
     }
 }
 

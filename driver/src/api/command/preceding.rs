@@ -30,13 +30,6 @@ macro_rules! preceding_options {
             $($requires:ident)? $(($major:literal, $minor:literal, $feature:literal))?;
     )*) => { $(
         impl $Options {
-            /// The time limit of the call.
-            #[doc(hidden)]
-            #[must_use]
-            pub fn __timeout(&self) -> Option<Duration> {
-                self.timeout
-            }
-
             /// The options of the operations that the ODM performs before the call.
             #[doc(hidden)]
             #[must_use]

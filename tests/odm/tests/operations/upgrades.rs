@@ -32,60 +32,29 @@ async fn the_options_of_an_update_hold_for_the_upgrade() {
         fill(&env.db.collection::<Card>(), [old(1)]).await;
         let limit = Duration::from_secs(600);
         let one = |c: marula::Fields<Card>| c._id().lte(1);
-        match kind {
-            0 => drop(
-                cards
-                    .update_one(one, using)
-                    .comment("c")
-                    .bypass_document_validation(true)
-                    .timeout(limit)
-                    .required()
-                    .await
-                    .unwrap(),
-            ),
-            1 => drop(
-                cards
-                    .update_many(one, using)
-                    .comment("c")
-                    .bypass_document_validation(true)
-                    .timeout(limit)
-                    .required()
-                    .await
-                    .unwrap(),
-            ),
-            2 => drop(
-                cards
-                    .find_one_and_update(one, using)
-                    .comment("c")
-                    .bypass_document_validation(true)
-                    .timeout(limit)
-                    .required()
-                    .await
-                    .unwrap(),
-            ),
-            3 => drop(
-                cards
-                    .bulk()
-                    .update_one(one, using)
-                    .comment("c")
-                    .bypass_document_validation(true)
-                    .timeout(limit)
-                    .await
-                    .unwrap(),
-            ),
-            _ => drop(
-                observed
-                    .db
-                    .client()
-                    .bulk()
-                    .update_one(&cards, one, using)
-                    .comment("c")
-                    .bypass_document_validation(true)
-                    .timeout(limit)
-                    .await
-                    .unwrap(),
-            ),
+        macro_rules! run {
+            ($update:expr) => {
+                drop(
+                    $update
+                        .comment("c")
+                        .bypass_document_validation(true)
+                        .timeout(limit)
+                        .await
+                        .unwrap(),
+                )
+            };
         }
+        match kind {
+            0 => run!(cards.update_one(one, using)),
+            1 => run!(cards.update_many(one, using)),
+            2 => run!(cards.find_one_and_update(one, using)),
+            3 => run!(cards.bulk().update_one(one, using)),
+            _ => run!(observed.db.client().bulk().update_one(&cards, one, using)),
+        }
+        assert_eq!(
+            env.db.collection::<Card>().find_by_id(1).await.unwrap(),
+            Some(used(1))
+        );
         let sent = observed.take_all();
         let last = sent.last().expect("the update");
         let names = ["update", "findAndModify", "bulkWrite"];

@@ -155,27 +155,26 @@ async fn ids_are_written_back_if_the_outcome_is_unknown() {
     }
     let names = env.db.collection::<Named>();
     let admin = env.client().driver().database("admin");
-    let fail = doc! {
-        "configureFailPoint": "failCommand", "mode": { "times": 2 },
-        "data": { "failCommands": ["insert"], "closeConnection": true },
+    let lose_reply = async |command: &str| {
+        let fail = doc! {
+            "configureFailPoint": "failCommand", "mode": { "times": 2 },
+            "data": { "failCommands": [command], "closeConnection": true },
+        };
+        admin.run_command(fail).await.unwrap();
     };
-    admin.run_command(&fail).await.unwrap();
+    lose_reply("insert").await;
     let mut one = named("a");
     names.insert_one(&mut one).await.unwrap_err();
     assert!(
         one.id.is_some() && one.created_at == named("a").created_at,
         "{one:?}"
     );
-    admin.run_command(&fail).await.unwrap();
+    lose_reply("insert").await;
     let mut many = ["b", "c"].map(named);
     names.insert_many(many.iter_mut()).await.unwrap_err();
     assert!(many.iter().all(|new| new.id.is_some()), "{many:?}");
-    // The server has stored the document that is saved: the second save replaces it.
-    let lose = doc! {
-        "configureFailPoint": "failCommand", "mode": { "times": 2 },
-        "data": { "failCommands": ["update"], "closeConnection": true },
-    };
-    admin.run_command(&lose).await.unwrap();
+    // A save; the next one has the same id.
+    lose_reply("update").await;
     let mut saved = named("d");
     names.save(&mut saved).await.unwrap_err();
     assert!(saved.id.is_some());

@@ -3,7 +3,7 @@
 //!
 //! [Bulk Write]: https://github.com/mongodb/specifications/blob/master/source/crud/bulk-write.md
 
-use super::{super::wire::WriteOptions, ClientBulkWriteOptions, writes::Writes};
+use super::{super::wire::WriteOptions, COMMAND, ClientBulkWriteOptions, DATABASE, writes::Writes};
 use crate::{
     Error, ErrorKind, RETRYABLE_WRITE_ERROR, Result,
     error::WriteFailure,
@@ -99,7 +99,7 @@ impl<'a> BulkWriteCommand<'a> {
     }
 
     fn write_fields(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {
-        command.i32("bulkWrite", 1);
+        command.i32(COMMAND, 1);
         command.bool("errorsOnly", !self.options.is_verbose());
         command.bool("ordered", self.options.is_ordered());
         self.options.write(command, server);
@@ -119,7 +119,7 @@ impl Operation for BulkWriteCommand<'_> {
         };
         Properties {
             retry,
-            ..Properties::write("bulkWrite", "admin", self.write_concern)
+            ..Properties::write(COMMAND, DATABASE, self.write_concern)
         }
     }
 

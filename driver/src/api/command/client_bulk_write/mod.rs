@@ -23,6 +23,10 @@ use command::{BulkWriteCommand, BulkWriteReply};
 pub use model::ClientWriteModel;
 use writes::Writes;
 
+/// The name of the command, and the database that it is sent to.
+const COMMAND: &str = "bulkWrite";
+const DATABASE: &str = "admin";
+
 /// The options of `bulk_write` of a client. See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
@@ -192,7 +196,7 @@ impl<'a> ClientBulkWrite<'a> {
         let mut writes = encode(std::mem::take(&mut self.models))?;
         let executor = self.client.executor();
         let _running = executor.enter();
-        let scope = executor.begin_operation(self.session, "bulkWrite", "admin", None);
+        let scope = executor.begin_operation(self.session, COMMAND, DATABASE, None);
         let result = self.send(&scope, timeout, &mut writes, write_concern).await;
         scope.span.end(result.as_ref().err());
         result
@@ -211,7 +215,7 @@ impl<'a> ClientBulkWrite<'a> {
         // The error of a command that could not be sent again in time.
         let mut timed_out: Option<Error> = None;
         let report = |error: Error, timed_out: Option<Error>| {
-            let error = error.with_operation("bulkWrite", "admin", None);
+            let error = error.with_operation(COMMAND, DATABASE, None);
             match timed_out.as_ref().map(Error::kind) {
                 Some(ErrorKind::Timeout(limit)) => error.into_timeout_of(Some(limit)),
                 _ => timeout.of_operation().report(error),
