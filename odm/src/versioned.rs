@@ -70,9 +70,9 @@ use crate::model::Model;
 /// sent.
 ///
 /// - Each update of a model with a version above 1 costs a query. It reads the `_id` and the version of the
-///   first document that matches, or the `_id` of all older documents for an update of many. The updates by
-///   id of a bulk write share one query. The upgrades of a bulk write precede its first write: an update of one
-///   upgrades as many of the documents that match as there are writes up to it, at most 1,000.
+///   first document that matches; for an update of many, an upsert, and an update by a filter in a bulk write the
+///   `_id` of all older documents that match, which are all upgraded. The updates by id of a bulk write share one
+///   query. The upgrades of a bulk write precede its first write.
 /// - The update itself has the condition that the version is the present one or a newer one. An older
 ///   document that another client stores between the two is not changed; `update_one` and
 ///   `find_one_and_update` then upgrade it and are sent again. An upsert has no such condition, because it

@@ -155,7 +155,7 @@ pub(super) fn update<D: Model>(
     let mut prepared = prepare(collection, collection.scope, filter, update, upsert)?;
     let upgrade = match &id {
         Some(id) => Upgrade::before_id(collection, id),
-        None => Upgrade::before(collection, &prepared.filter, many, PrecedingOptions::default()),
+        None => Upgrade::before(collection, &prepared.filter, true, PrecedingOptions::default()),
     };
     if !upsert {
         prepared.filter = guarded::<D>(prepared.filter);
@@ -472,10 +472,10 @@ impl<'a, D: Model> Bulk<'a, D> {
             self.options = requiring!(self.options, built.requirement.clone());
         }
         let upgrades = take_upgrades(&mut built);
-        let preceding = self.options.__preceding();
-        let limit = TimeLimit::begin(preceding.timeout);
+        let limit = TimeLimit::begin(self.options.__timeout());
         if !upgrades.is_empty() {
-            Box::pin(perform(upgrades, &preceding, &limit, self.session.as_deref_mut())).await?;
+            let preceding = self.options.__preceding();
+            Box::pin(perform(upgrades, preceding, &limit, self.session.as_deref_mut())).await?;
         }
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built, self.collection.is_encrypted()) {

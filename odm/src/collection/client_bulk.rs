@@ -289,9 +289,9 @@ impl<'a> ClientBulk<'a> {
         let mut session = self.session;
         let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
         if !upgrades.is_empty() {
+            let limit = TimeLimit::begin(self.options.__timeout());
             let preceding = self.options.__preceding();
-            let limit = TimeLimit::begin(preceding.timeout);
-            Box::pin(perform(upgrades, &preceding, &limit, session.as_deref_mut())).await?;
+            Box::pin(perform(upgrades, preceding, &limit, session.as_deref_mut())).await?;
             self.options = limit.of(self.options, ClientBulkWriteOptions::timeout);
         }
         let writing = self.client.bulk_write(models).with_options(self.options);

@@ -1,6 +1,7 @@
 //! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Kept, Session, awaitable, forward_options, in_session, with_kept};
@@ -431,6 +432,10 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
 
 impl Upgrading for ReadyUpdate<'_, FindOneAndUpdateOptions> {
     type Output = Option<RawDocumentBuf>;
+
+    fn timeout(&self) -> Option<Duration> {
+        self.options.__timeout()
+    }
 
     fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, Option<RawDocumentBuf>> {
         let options = limit.of(self.options.clone(), FindOneAndUpdateOptions::timeout);

@@ -9,6 +9,7 @@
 use std::any::TypeId;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use crate::collection::Collection;
@@ -79,6 +80,9 @@ pub(super) struct Upgrade {
 pub(super) trait Upgrading: Send + Sync {
     type Output: Send;
 
+    /// The time limit of the call.
+    fn timeout(&self) -> Option<Duration>;
+
     /// Sends the update once.
     fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, Self::Output>;
 
@@ -102,9 +106,9 @@ where
         let Some(upgrade) = update.upgrade.take() else {
             return update.send(&TimeLimit::begin(None), session).await;
         };
-        let limit = TimeLimit::begin(upgrade.options.timeout);
+        let limit = TimeLimit::begin(update.timeout());
         let is_acknowledged = upgrade.is_acknowledged(session.as_deref_mut());
-        let is_found = upgrade.run(1, &limit, session.as_deref_mut()).await?;
+        let is_found = upgrade.run(&limit, session.as_deref_mut()).await?;
         let (mut count, mut attempts) = (1, 0);
         loop {
             let output = update.send(&limit, session.as_deref_mut()).await?;
@@ -147,16 +151,21 @@ impl Upgrade {
         }
     }
 
-    /// The upgrade before an update of one document, or of many. `None` if the model has no older versions.
+    /// The upgrade before an update: of all documents that match, or of the first one. `None` if the model has no older
+    /// versions.
+    ///
+    /// The first one is not enough before an upsert, which has no condition on the version: if the upgraded document no longer
+    /// matches, the upsert would change the next one in its older form. Nor is it in a bulk write, whose earlier writes change
+    /// which document is the first.
     pub(super) fn before<D: Model>(
         collection: &Collection<D>,
         filter: &Conditions,
-        many: bool,
+        of_all: bool,
         options: PrecedingOptions,
     ) -> Option<Box<Self>> {
         let version = D::BEHAVIOR.schema.filter(|_| const { is_upgraded::<D>() })?;
         let filter = filter.clone().into_tree();
-        let wanted = if many {
+        let wanted = if of_all {
             Wanted::All(filter)
         } else {
             Wanted::First(filter)
@@ -178,16 +187,15 @@ impl Upgrade {
         in_session!(session, writing.with_options(self.options.write.clone())).is_acknowledged()
     }
 
-    /// Upgrades documents: of an update of one, those among the first `count` that match. Returns whether a document was
-    /// found that the update should match.
+    /// Upgrades documents. Returns whether one was found that the update should match.
     ///
     /// # Errors
     /// [`Error::Upgrade`] and [`Error::Decode`] for a document that cannot be upgraded.
-    async fn run(&self, count: u32, limit: &TimeLimit, mut session: Session<'_>) -> Result<bool> {
+    async fn run(&self, limit: &TimeLimit, mut session: Session<'_>) -> Result<bool> {
         let mut is_found = false;
         match &self.wanted {
             Wanted::First(filter) => {
-                let finding = self.first(filter.clone(), count, limit);
+                let finding = self.first(filter.clone(), 1, limit);
                 let finding = finding.projection(doc! { "_id": 1, self.version.field: 1 });
                 let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
                 let mut older = Vec::new();
@@ -441,18 +449,16 @@ fn unencrypted<D: Model>(
 }
 
 /// Removes the upgrades from the writes of a bulk write. Those by ids of one collection are joined: no upgrade depends on another.
-/// Each with its position: an update of one can be that of the documents which as many earlier writes leave.
-pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<(usize, Upgrade)> {
-    let mut by_ids: Vec<(usize, Upgrade)> = Vec::new();
-    let mut others = Vec::new();
-    for (at, Built { effect, .. }) in built.iter_mut().enumerate() {
+pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<Upgrade> {
+    let (mut by_ids, mut others) = (Vec::<Upgrade>::new(), Vec::new());
+    for Built { effect, .. } in built {
         if matches!(effect, Effect::MatchesUpgraded(_))
             && let Effect::MatchesUpgraded(mut upgrade) = std::mem::replace(effect, Effect::Matches)
         {
             if !matches!(upgrade.wanted, Wanted::Ids(..)) {
-                others.push((at, *upgrade));
-            } else if !by_ids.iter_mut().any(|(_, first)| first.join(&mut upgrade)) {
-                by_ids.push((at, *upgrade));
+                others.push(*upgrade);
+            } else if !by_ids.iter_mut().any(|first| first.join(&mut upgrade)) {
+                by_ids.push(*upgrade);
             }
         }
     }
@@ -462,21 +468,20 @@ pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<(usize, Upgrade)> 
 
 /// Performs the upgrades of a bulk write with these options, within its time limit.
 pub(super) async fn perform(
-    upgrades: Vec<(usize, Upgrade)>,
-    options: &PrecedingOptions,
+    upgrades: Vec<Upgrade>,
+    options: PrecedingOptions,
     limit: &TimeLimit,
     mut session: Session<'_>,
 ) -> Result<()> {
     let mut collations: Vec<(Namespace, Arc<OnceLock<bool>>)> = Vec::new();
-    for (at, mut upgrade) in upgrades {
+    for mut upgrade in upgrades {
         let namespace = upgrade.collection.namespace();
         match collations.iter().find(|(known, _)| known == namespace) {
             Some((_, is_collated)) => upgrade.is_collated = Arc::clone(is_collated),
             None => collations.push((namespace.clone(), Arc::clone(&upgrade.is_collated))),
         }
         upgrade.options = options.clone();
-        let count = u32::try_from(at + 1).unwrap_or(IDS).min(IDS);
-        upgrade.run(count, limit, session.as_deref_mut()).await?;
+        upgrade.run(limit, session.as_deref_mut()).await?;
     }
     Ok(())
 }

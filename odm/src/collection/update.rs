@@ -1,5 +1,7 @@
 //! `update_one`, `update_many`, `replace_one` and `replace`.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::bson::{Document, RawDocumentBuf};
@@ -97,7 +99,7 @@ impl<O> ReadyUpdate<'_, O> {
         preceding: PrecedingOptions,
         is_upsert: bool,
     ) -> Self {
-        self.upgrade = Upgrade::before(collection, &self.filter, many, preceding);
+        self.upgrade = Upgrade::before(collection, &self.filter, many || is_upsert, preceding);
         if !is_upsert {
             self.filter = guarded::<D>(self.filter);
         }
@@ -306,6 +308,10 @@ macro_rules! updates {
 
         impl Upgrading for ReadyUpdate<'_, $Options> {
             type Output = UpdateResult;
+
+            fn timeout(&self) -> Option<Duration> {
+                self.options.__timeout()
+            }
 
             fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, UpdateResult> {
                 let options = limit.of(self.options.clone(), $Options::timeout);

@@ -20,8 +20,6 @@ pub struct PrecedingOptions {
     pub by_id: FindOptions,
     /// The options of the replacements.
     pub write: BulkWriteOptions,
-    /// The time limit of all operations together.
-    pub timeout: Option<Duration>,
 }
 
 macro_rules! preceding_options {
@@ -30,15 +28,19 @@ macro_rules! preceding_options {
             $($requires:ident)? $(($major:literal, $minor:literal, $feature:literal))?;
     )*) => { $(
         impl $Options {
+            /// The time limit of the call.
+            #[doc(hidden)]
+            #[must_use]
+            pub fn __timeout(&self) -> Option<Duration> {
+                self.timeout
+            }
+
             /// The options of the operations that the ODM performs before the call.
             #[doc(hidden)]
             #[must_use]
             pub fn __preceding(&self) -> PrecedingOptions {
                 let sort: fn(&Self) -> Option<&RawDocumentBuf> = $sort;
-                let mut preceding = PrecedingOptions {
-                    timeout: self.timeout,
-                    ..PrecedingOptions::default()
-                };
+                let mut preceding = PrecedingOptions::default();
                 let find = &mut preceding.find;
                 $(find.$field.clone_from(&self.$field);)*
                 find.sort = sort(self).cloned();

@@ -254,7 +254,8 @@ async fn equal_updates_of_a_bulk_write_upgrade_different_documents() {
     assert_eq!(bulk.update_one(unused, change).await.unwrap().matched_count, 3);
     let all = cards.find_all().await.unwrap();
     assert_eq!(all.iter().map(|card| card.uses).sum::<i64>(), 3);
-    assert_eq!(cards.migrate().await.unwrap().examined, 1);
+    // All documents that match are upgraded before the first write.
+    assert_eq!(cards.migrate().await.unwrap().examined, 0);
     env.stop().await;
 }
 
@@ -449,5 +450,52 @@ async fn each_of_many_equal_updates_of_a_bulk_write_matches() {
         bulk = bulk.update_one(|c| c.kind().eq("k"), |c| c.kind().set("taken"));
     }
     assert_eq!(bulk.await.unwrap().matched_count, 150);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_upsert_does_not_change_a_document_in_its_older_form() {
+    let env = Env::start().await;
+    let bills = env.db.collection::<Bill>();
+    let stored = env.db.driver().collection::<BsonDocument>("bills");
+    let large = |b: marula::Fields<Bill>| b.total().gte(1_000);
+    let change = |b: marula::Fields<Bill>| (b._id().set_on_insert(9), b.total().inc(1));
+    for kind in 0..3 {
+        stored.delete_many(doc! {}).await.unwrap();
+        stored
+            .insert_many(&[bill(1, 20_000), bill(2, 20_100)])
+            .await
+            .unwrap();
+        match kind {
+            0 => drop(bills.update_one(large, change).upsert(true).await.unwrap()),
+            1 => drop(
+                bills
+                    .find_one_and_update(large, change)
+                    .upsert(true)
+                    .await
+                    .unwrap(),
+            ),
+            _ => drop(bills.bulk().upsert_one(large, change).await.unwrap()),
+        }
+        for (id, total) in [(1, 200), (2, 201), (9, 1)] {
+            assert_eq!(
+                bills.find_by_id(id).required().await.unwrap().total,
+                total,
+                "{kind}"
+            );
+        }
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_update_of_a_bulk_write_matches_what_earlier_writes_leave() {
+    let env = Env::start().await;
+    let cards = env.db.collection::<Card>();
+    fill(&cards, (1..=5).map(old)).await;
+    let bulk = cards.bulk().delete_many(|c| c._id().lte(4));
+    let bulk = bulk.update_one(|c| c.kind().eq("k"), using);
+    assert_eq!(bulk.await.unwrap().matched_count, 1);
+    assert_eq!(cards.find_by_id(5).required().await.unwrap(), used(5));
     env.stop().await;
 }
