@@ -278,6 +278,7 @@ impl Client {
     ///
     /// # Errors
     /// The client shuts down, and the operation is not part of a transaction.
+    #[inline]
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
         admit(self.executor().is_closing(), session)?;
         start_timeout(own, session, self.timeout())

@@ -114,6 +114,7 @@ impl CollectionInner {
     ///
     /// # Errors
     /// The client shuts down, and the operation is not part of a transaction.
+    #[inline]
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
         admit(self.is_closing(), session)?;
         let timeout = start_timeout(own, session, self.concerns.timeout)?;

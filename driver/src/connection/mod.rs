@@ -394,18 +394,25 @@ impl Connection {
     /// Continues to read a message. Received bytes are kept in the read buffer, so calls share no
     /// other state.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Range<usize>, bool)>> {
-        let network = |error| Error::network(NetworkPhase::Read, error);
-        ready!(self.read.poll_fill(cx, &mut self.stream, HEADER_LENGTH)).map_err(network)?;
         let limit = self.max_reply_size();
-        let header = Header::parse(self.read.header(), limit)?;
-        if header.response_to != self.last_request && !self.exhaust {
-            return Poll::Ready(Err(Error::protocol(format!(
-                "a reply answers request {}, but request {} was sent",
-                header.response_to, self.last_request
-            ))));
+        loop {
+            let mut wanted = HEADER_LENGTH;
+            if let Some(header) = self.read.header() {
+                let header = Header::parse(header, limit)?;
+                if header.response_to != self.last_request && !self.exhaust {
+                    return Poll::Ready(Err(Error::protocol(format!(
+                        "a reply answers request {}, but request {} was sent",
+                        header.response_to, self.last_request
+                    ))));
+                }
+                if self.read.arrived() >= header.length {
+                    return Poll::Ready(self.accept(header, limit));
+                }
+                wanted = header.length;
+            }
+            ready!(self.read.poll_more(cx, &mut self.stream, wanted))
+                .map_err(|error| Error::network(NetworkPhase::Read, error))?;
         }
-        ready!(self.read.poll_fill(cx, &mut self.stream, header.length)).map_err(network)?;
-        Poll::Ready(self.accept(header, limit))
     }
 
     /// Takes the message that the read buffer begins with. Returns where its body lies, and whether

@@ -5,7 +5,7 @@ use std::{
     io,
     ops::Range,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use super::{interruption::Interruption, stream::Stream};
@@ -64,20 +64,16 @@ impl ReadBuffer {
         }
     }
 
-    /// Reads until at least `wanted` bytes are there.
+    /// Reads once. `wanted` is the number of bytes of the message that is being read, as far as known.
     #[inline]
-    pub(super) fn poll_fill(
+    pub(super) fn poll_more(
         &mut self,
         cx: &mut Context<'_>,
         stream: &mut Stream,
         wanted: usize,
-    ) -> Poll<io::Result<()>> {
-        while self.bytes.len() < wanted {
-            self.reserve(wanted);
-            let interruption = self.interruption.as_deref();
-            ready!(stream.poll_read(cx, &mut self.bytes, interruption))?;
-        }
-        Poll::Ready(Ok(()))
+    ) -> Poll<io::Result<usize>> {
+        self.reserve(wanted);
+        stream.poll_read(cx, &mut self.bytes, self.interruption.as_deref())
     }
 
     fn reserve(&mut self, wanted: usize) {
@@ -92,9 +88,9 @@ impl ReadBuffer {
         self.bytes.reserve_exact(target.saturating_sub(filled) + 1);
     }
 
-    /// The first bytes, once [`poll_fill`](Self::poll_fill) has read a header.
-    pub(super) fn header(&self) -> &[u8; HEADER_LENGTH] {
-        self.bytes.first_chunk().unwrap_or(&[0; HEADER_LENGTH])
+    /// The header of the message, once it has arrived.
+    pub(super) fn header(&self) -> Option<&[u8; HEADER_LENGTH]> {
+        self.bytes.first_chunk()
     }
 
     /// Declares the first `length` bytes to be the current message.

@@ -28,6 +28,7 @@ pub(super) enum Stream {
 impl Stream {
     /// Reads once to the end of `buffer`, up to its capacity, and returns the number of bytes; an
     /// orderly end of the stream is an error.
+    #[inline]
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -45,6 +46,7 @@ impl Stream {
     }
 
     /// Writes all of `bytes`; `written` counts how many are, from one call to the next.
+    #[inline]
     pub(super) fn poll_write_all(
         &mut self,
         cx: &mut Context<'_>,

@@ -16,6 +16,7 @@ pub(super) struct SessionPool {
 
 impl SessionPool {
     /// An unused session or a new one.
+    #[inline]
     pub(super) fn take(&self, now: Instant, timeout: Option<Duration>) -> ServerSession {
         match self.lock().pop(now, timeout) {
             Some(mut session) => {
@@ -27,6 +28,7 @@ impl SessionPool {
     }
 
     /// Returns a session, unless it is dirty or about to expire.
+    #[inline]
     pub(super) fn give_back(&self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
         self.lock().push(session, now, timeout);
     }

@@ -19,6 +19,7 @@ use crate::{
 
 impl Pool {
     /// Checks out an available connection without waiting.
+    #[inline]
     pub fn try_check_out(self: &Arc<Self>, now: Instant) -> Option<PooledConnection> {
         let mut state = self.lock_for_change();
         let found = state.machine.try_check_out(now, has_perished);

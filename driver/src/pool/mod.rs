@@ -214,6 +214,7 @@ impl Pool {
     /// Locks the state for a change, which emits events if the listener is interested. The listener is
     /// asked before: a subscriber of `tracing` is code of the application. When its interest changes, it can receive
     /// the second event of a pair without the first, such as `ConnectionCheckedIn`, or the first without the second.
+    #[inline]
     fn lock_for_change(&self) -> OuterGuard<'_, State> {
         let Some(events) = &self.events else {
             return self.lock();
@@ -231,11 +232,11 @@ impl Pool {
             Condition::Reusable | Condition::OwesReply => None,
         };
         let mut state = self.lock_for_change();
-        let now = Instant::now();
+        let machine = &mut state.machine;
         match condition {
-            Condition::Reusable => state.machine.check_in(key, connection, Ok(()), now),
-            Condition::OwesReply => state.machine.check_in_owing(key, connection, now),
-            Condition::Broken => state.machine.check_in(key, connection, Err(failure), now),
+            Condition::Reusable => machine.check_in(key, connection, Ok(()), Instant::now),
+            Condition::OwesReply => machine.check_in_owing(key, connection, Instant::now()),
+            Condition::Broken => machine.check_in(key, connection, Err(failure), Instant::now),
         }
         self.perform(state);
     }
@@ -251,10 +252,15 @@ impl Pool {
 
     /// Performs the actions, each after the lock is released and after the preceding events are
     /// emitted.
-    fn perform<'a>(self: &'a Arc<Self>, mut state: OuterGuard<'a, State>) {
-        if !state.machine.has_actions() {
-            return;
+    #[inline]
+    fn perform<'a>(self: &'a Arc<Self>, state: OuterGuard<'a, State>) {
+        // Most operations have none.
+        if state.machine.has_actions() {
+            self.perform_actions(state);
         }
+    }
+
+    fn perform_actions<'a>(self: &'a Arc<Self>, mut state: OuterGuard<'a, State>) {
         let mut unflushed = false;
         loop {
             let action = loop {

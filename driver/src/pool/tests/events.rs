@@ -189,7 +189,7 @@ async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled()
             machine.check_out(gone, now, |_| false),
             CheckOut::Waiting(_)
         ));
-        machine.check_in(key, connection, Ok(()), now);
+        machine.check_in(key, connection, Ok(()), || now);
     }
     pool.clear_without_events(&Error::protocol("nonsense"), None, false);
     pool.ready_without_events();

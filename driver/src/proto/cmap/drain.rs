@@ -75,7 +75,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             return Some(connection);
         };
         self.draining.remove(index);
-        self.take_back(key, connection, outcome, now);
+        self.take_back(key, connection, outcome, || now);
         None
     }
 
@@ -123,10 +123,10 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         key: ConnectionKey,
         connection: C,
         outcome: Result<(), Option<E>>,
-        now: Instant,
+        clock: impl Fn() -> Instant,
     ) {
         match outcome {
-            Ok(()) => self.take_in(key, connection, now),
+            Ok(()) => self.take_in(key, connection, &clock),
             Err(error) => {
                 // The reason `error` takes precedence over `stale` if the connection itself failed.
                 let reason = match self.surplus(key) {
@@ -137,6 +137,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
                 self.close_connection(key, connection, reason, error);
             }
         }
-        self.create_for_waiters(now);
+        if !self.waiters.is_empty() {
+            self.create_for_waiters(clock());
+        }
     }
 }

@@ -102,7 +102,7 @@ fn the_connection_used_last_is_used_next() {
     let now = Instant::now();
     let mut pool = with_in_use(NO_LIMITS, 3, now);
     for id in [2, 1, 3] {
-        pool.check_in(key(id, 0), id, Ok(()), now);
+        pool.check_in(key(id, 0), id, Ok(()), || now);
     }
     for id in [3, 1, 2] {
         assert_eq!(pool.try_check_out(now, |_| false), Some((key(id, 0), id)));
@@ -126,7 +126,7 @@ fn max_connecting_limits_establishments_and_requests_are_served_in_order() {
     assert_eq!(actions(&mut pool), [fulfil('a', 2), Action::Establish(key(3, 0))]);
     // A connection that is checked in serves a request as a new one does. Then two connections are
     // being established for two requests.
-    pool.check_in(key(2, 0), 2, Ok(()), now);
+    pool.check_in(key(2, 0), 2, Ok(()), || now);
     assert_eq!(actions(&mut pool), [fulfil('b', 2)]);
     assert_eq!(pool.established(key(1, 0), 1, now), None);
     assert_eq!(actions(&mut pool), [fulfil('c', 1)]);
@@ -146,7 +146,7 @@ fn a_full_pool_makes_requests_wait_for_a_place() {
     wait(&mut pool, 'a', now);
     assert!(!pool.has_actions());
     // A broken connection makes place for a new one.
-    pool.check_in(key(1, 0), 1, Err(None), now);
+    pool.check_in(key(1, 0), 1, Err(None), || now);
     assert_eq!(
         actions(&mut pool),
         [
@@ -170,7 +170,7 @@ fn waiting_requests_are_served_in_order() {
     );
     wait(&mut pool, 'a', now);
     assert_eq!(pool.try_check_out(now, |_| false), None);
-    pool.check_in(key(1, 0), 1, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
     assert_eq!(
         pool.try_check_out(now, |_| false),
         None,
@@ -260,9 +260,9 @@ fn clearing_refuses_those_who_wait_and_makes_every_connection_stale() {
         2,
         now,
     );
-    pool.check_in(key(1, 0), 1, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
     assert_eq!(pool.try_check_out(now, |_| false), Some((key(1, 0), 1)));
-    pool.check_in(key(1, 0), 1, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
     pool.try_check_out(now, |_| false);
     wait(&mut pool, 'a', now);
     wait(&mut pool, 'b', now);
@@ -274,7 +274,7 @@ fn clearing_refuses_those_who_wait_and_makes_every_connection_stale() {
         why: Refusal::Cleared(Some("down")),
     };
     assert_eq!(actions(&mut pool), [fail('a'), fail('b')]);
-    pool.check_in(key(1, 0), 1, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
     assert_eq!(pool.established(key(3, 0), 3, now), Some(3), "given up");
     assert_eq!(actions(&mut pool), [close(1, 0, ConnectionClosedReason::Stale)]);
     assert_eq!(
@@ -294,8 +294,8 @@ fn stale_connections_are_closed_by_the_next_request_or_by_maintenance() {
     let now = Instant::now();
     for maintained in [false, true] {
         let mut pool = with_in_use(NO_LIMITS, 2, now);
-        pool.check_in(key(1, 0), 1, Ok(()), now);
-        pool.check_in(key(2, 0), 2, Ok(()), now);
+        pool.check_in(key(1, 0), 1, Ok(()), || now);
+        pool.check_in(key(2, 0), 2, Ok(()), || now);
         pool.clear(CLEAR, now);
         pool.ready();
         let mut closed = if maintained {
@@ -351,8 +351,8 @@ fn idle_connections_are_closed_after_max_idle_time() {
     };
     for maintained in [false, true] {
         let mut pool = with_in_use(limits, 2, start);
-        pool.check_in(key(1, 0), 1, Ok(()), start);
-        pool.check_in(key(2, 0), 2, Ok(()), start + Duration::from_secs(1));
+        pool.check_in(key(1, 0), 1, Ok(()), || start);
+        pool.check_in(key(2, 0), 2, Ok(()), || start + Duration::from_secs(1));
         // At the limit it is still good.
         pool.maintain(start + limit, |_| false);
         assert!(!pool.has_actions());
@@ -381,7 +381,7 @@ fn maintenance_closes_connections_that_the_server_closed() {
     let now = Instant::now();
     let mut pool = with_in_use(NO_LIMITS, 3, now);
     for id in 1..=3 {
-        pool.check_in(key(id, 0), id, Ok(()), now);
+        pool.check_in(key(id, 0), id, Ok(()), || now);
     }
     pool.maintain(now, |id| *id == 2);
     assert_eq!(actions(&mut pool), [close(2, 0, ConnectionClosedReason::Error)]);
@@ -425,14 +425,14 @@ fn a_closed_pool_closes_whatever_comes_back() {
         2,
         now,
     );
-    pool.check_in(key(1, 0), 1, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
     assert!(pool.close(now));
     assert!(!pool.close(now));
     assert_eq!(
         actions(&mut pool),
         [close(1, 0, ConnectionClosedReason::PoolClosed)]
     );
-    pool.check_in(key(2, 0), 2, Ok(()), now);
+    pool.check_in(key(2, 0), 2, Ok(()), || now);
     assert_eq!(
         actions(&mut pool),
         [close(2, 0, ConnectionClosedReason::PoolClosed)]

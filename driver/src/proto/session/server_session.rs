@@ -76,6 +76,7 @@ impl SessionStack {
     /// The most recently used session. Sessions that are about to expire are dropped. `timeout`:
     /// `logicalSessionTimeoutMinutes` of the deployment; `None`: no server is known at the moment, and
     /// the last timeout applies, or sessions are not supported.
+    #[inline]
     pub fn pop(&mut self, now: Instant, timeout: Option<Duration>) -> Option<ServerSession> {
         let lifetime = self.lifetime(timeout);
         while let Some(session) = self.sessions.pop() {
@@ -88,6 +89,7 @@ impl SessionStack {
 
     /// Returns a session to the pool, unless it is dirty or about to expire. `timeout` as in
     /// [`pop`](Self::pop).
+    #[inline]
     pub fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
         let lifetime = self.lifetime(timeout);
         let expired = self

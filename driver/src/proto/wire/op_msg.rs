@@ -112,6 +112,7 @@ pub struct OpMsg {
 }
 
 /// Parses a message with its header. The length of `message` must be `messageLength`.
+#[inline]
 pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
     let flags = u32::from_le_bytes(read_4(message, HEADER_LENGTH)?);
     if flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {

@@ -72,7 +72,7 @@ impl World {
                     } else {
                         Err(Some("broken"))
                     };
-                    self.machine.check_in(key, key, outcome, self.now);
+                    self.machine.check_in(key, key, outcome, || self.now);
                 }
             }
             12..=15 => {
@@ -235,7 +235,7 @@ fn every_check_out_and_every_connection_ends_exactly_once() {
             world.machine.establish_failed(failing, &"refused", world.now);
         }
         for key in std::mem::take(&mut world.in_use) {
-            world.machine.check_in(key, key, Ok(()), world.now);
+            world.machine.check_in(key, key, Ok(()), || world.now);
         }
         world.handle();
         assert_eq!(world.machine.counts().total, 0);

@@ -83,7 +83,7 @@ impl World {
                 if let Some(key) = Self::take(&mut self.random, &mut self.in_use) {
                     let works = self.random.percent(80);
                     let outcome = works.then_some(()).ok_or(Some("broken"));
-                    self.machine.check_in(key, key, outcome, self.now);
+                    self.machine.check_in(key, key, outcome, || self.now);
                 }
             }
             11 => {
@@ -234,7 +234,7 @@ impl World {
                 assert_eq!(unwanted.is_none(), wanted);
             } else if self.pending.is_empty() {
                 let key = self.in_use.pop().expect("a connection in use");
-                self.machine.check_in(key, key, Ok(()), self.now);
+                self.machine.check_in(key, key, Ok(()), || self.now);
             } else {
                 self.establish();
             }

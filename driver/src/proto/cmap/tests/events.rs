@@ -68,7 +68,7 @@ fn a_connection_is_created_ready_and_checked_out() {
             fulfil('a', 1),
         ]
     );
-    pool.check_in(key(1, 0), 1, Ok(()), later);
+    pool.check_in(key(1, 0), 1, Ok(()), || later);
     assert_eq!(pool.try_check_out(later, |_| false), Some((key(1, 0), 1)));
     assert_eq!(
         events(&mut pool),
@@ -90,7 +90,7 @@ fn an_unsuccessful_try_emits_no_check_out_event() {
     pool.ready();
     wait(&mut pool, 'a', now);
     establish(&mut pool, 1, now);
-    pool.check_in(key(1, 0), 1, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
     events(&mut pool);
     assert_eq!(pool.try_check_out(now, |_| true), None, "it has perished");
     assert!(!pool.has_actions());
@@ -160,17 +160,17 @@ fn a_closed_pool_closes_its_connections_first() {
         wait(&mut pool, 'x', now);
         establish(&mut pool, id, now);
     }
-    pool.check_in(key(1, 0), 1, Ok(()), now);
-    pool.check_in(key(2, 0), 2, Ok(()), now);
+    pool.check_in(key(1, 0), 1, Ok(()), || now);
+    pool.check_in(key(2, 0), 2, Ok(()), || now);
     assert!(pool.try_check_out(now, |_| false).is_some());
     assert!(pool.try_check_out(now, |_| false).is_some());
     wait(&mut pool, 'a', now);
-    pool.check_in(key(1, 0), 1, Err(None), now);
+    pool.check_in(key(1, 0), 1, Err(None), || now);
     let gone = wait(&mut pool, 'b', now);
     assert_eq!(pool.cancel(gone, now), Some('b'));
     events(&mut pool);
     assert!(pool.close(now));
-    pool.check_in(key(2, 0), 2, Err(Some("broken")), now);
+    pool.check_in(key(2, 0), 2, Err(Some("broken")), || now);
     assert_eq!(
         events(&mut pool),
         [
@@ -261,7 +261,7 @@ fn a_service_is_cleared_alone() {
     let new = pool.identify(key(4, 0), service(1));
     assert_eq!(new.generation, 1);
     for (id, key) in (1..).zip(&keys) {
-        pool.check_in(*key, id, Ok(()), now);
+        pool.check_in(*key, id, Ok(()), || now);
     }
     let reasons: Vec<_> = events(&mut pool)
         .into_iter()

@@ -126,7 +126,7 @@ impl World {
                     let key = self.in_use.swap_remove(index);
                     self.returned = Some(key);
                     self.machine
-                        .check_in(key, key, reusable.then_some(()).ok_or(None), self.now);
+                        .check_in(key, key, reusable.then_some(()).ok_or(None), || self.now);
                 }
             }
             Event::CheckInOwing(index) => {

@@ -131,7 +131,7 @@ impl World {
         let now = self.instant();
         self.client.handles[handle]
             .pool
-            .check_in(key, link, condition, now);
+            .check_in(key, link, condition, || now);
         match outcome {
             Ok(()) => {
                 self.operations
