@@ -1,4 +1,4 @@
-//! The milliseconds of a BSON date.
+//! Types that are stored as a date: the milliseconds since 1970.
 
 use crate::bson::{Bson, DateTime};
 use crate::error::ValueError;
@@ -7,17 +7,50 @@ use crate::error::ValueError;
 #[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
 const DAY: i64 = 86_400_000;
 
-/// The milliseconds of a stored date; `None` for other types.
-pub(super) fn millis(stored: &Bson) -> Option<i64> {
-    match stored {
-        Bson::DateTime(date) => Some(date.timestamp_millis()),
-        _ => None,
-    }
+/// A type that is stored as a date.
+pub(crate) trait StoredDate: Sized {
+    /// The milliseconds since 1970.
+    ///
+    /// # Errors
+    /// They are out of the range of a BSON date.
+    fn to_millis(&self) -> Result<i64, ValueError>;
+
+    /// The date at these milliseconds.
+    ///
+    /// # Errors
+    /// They are out of the range of the type, or not at midnight for a type of days.
+    fn from_millis(millis: i64) -> Result<Self, ValueError>;
 }
 
 /// The stored date.
-pub(super) fn stored(millis: i64) -> Bson {
-    Bson::DateTime(DateTime::from_millis(millis))
+///
+/// # Errors
+/// It is out of the range of a BSON date.
+pub(super) fn store<T: StoredDate>(value: &T) -> Result<DateTime, ValueError> {
+    value.to_millis().map(DateTime::from_millis)
+}
+
+/// The value of a stored date.
+///
+/// # Errors
+/// It is out of the range of the type, or not at midnight for a type of days.
+pub(super) fn load<T: StoredDate>(stored: &DateTime) -> Result<T, ValueError> {
+    T::from_millis(stored.timestamp_millis())
+}
+
+/// As [`load`]; `None` for other BSON types.
+pub(super) fn load_if_date<T: StoredDate>(stored: &Bson) -> Result<Option<T>, ValueError> {
+    match stored {
+        Bson::DateTime(date) => load(date).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The error of a time that is out of the range of a BSON date.
+#[cfg(any(feature = "jiff", feature = "time"))]
+#[cold]
+pub(super) fn too_far() -> ValueError {
+    ValueError::new("the date is out of the range of a BSON date")
 }
 
 /// The error of a stored date that the type cannot represent.
@@ -28,11 +61,12 @@ pub(super) fn out_of_range(ty: &str) -> ValueError {
 
 /// The milliseconds of a stored date that must be at midnight in UTC.
 #[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
-pub(super) fn midnight(stored: &Bson, ty: &str) -> Result<Option<i64>, ValueError> {
-    match millis(stored) {
-        Some(millis) if millis.rem_euclid(DAY) != 0 => Err(ValueError::new(format!(
+pub(super) fn midnight(millis: i64, ty: &str) -> Result<i64, ValueError> {
+    if millis.rem_euclid(DAY) == 0 {
+        Ok(millis)
+    } else {
+        Err(ValueError::new(format!(
             "the stored date is not at midnight in UTC, so that it is not a `{ty}`"
-        ))),
-        millis => Ok(millis),
+        )))
     }
 }

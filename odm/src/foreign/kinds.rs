@@ -2,7 +2,16 @@
 
 /// What all such types have in common. `$bson`: the BSON type as which the type is stored.
 macro_rules! stored_type {
-    ($t:ty, $bson:ty, $schema:literal, [$($marker:ident)*]) => {
+    ($t:ty, $bson:ty, $forms:ident::$load:ident, $schema:literal, [$($marker:ident)*]) => {
+        impl $crate::form::Converted for $t {
+            fn to_stored(&self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                $crate::foreign::$forms::store(self).map($crate::bson::Bson::from)
+            }
+            fn from_stored(stored: &$crate::bson::Bson) -> Result<Option<Self>, $crate::error::ValueError> {
+                $crate::foreign::$forms::$load(stored)
+            }
+        }
+
         impl $crate::path::field::Field for $t {
             const CONVERTS: bool = true;
             type Nav<R, M: $crate::path::Mode> = $crate::path::Path<R, $t, M>;
@@ -113,7 +122,7 @@ macro_rules! fits {
 /// A type that is stored as a date.
 macro_rules! date_type {
     ($t:ty, [$($marker:ident)*]) => {
-        $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, "date", [$($marker)*]);
+        $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, date::load_if_date, "date", [$($marker)*]);
         impl $crate::encryption::EqualityValue for $t {}
         impl $crate::encryption::RangeValue for $t {
             const HAS_FRACTION: bool = false;
@@ -136,8 +145,7 @@ macro_rules! time_type {
         #[diagnostic::do_not_recommend]
         impl $crate::managed::ManagedDate for $t {
             fn from_date(date: $crate::bson::DateTime) -> Option<Self> {
-                let stored = $crate::bson::Bson::DateTime(date);
-                $crate::form::Converted::from_stored(&stored).ok().flatten()
+                $crate::foreign::date::load(&date).ok()
             }
         }
     };
@@ -155,7 +163,13 @@ macro_rules! day_type {
 #[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
 macro_rules! decimal_type {
     ($t:ty, average $average:ty) => {
-        $crate::foreign::kinds::stored_type!($t, $crate::bson::Decimal128, "decimal", [Numeric]);
+        $crate::foreign::kinds::stored_type!(
+            $t,
+            $crate::bson::Decimal128,
+            digits::load_if_decimal,
+            "decimal",
+            [Numeric]
+        );
         impl $crate::expr::Number for $t {
             type Wide = $t;
             type With<T> = T;

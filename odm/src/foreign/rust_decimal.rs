@@ -2,11 +2,10 @@
 
 use rust_decimal::Decimal;
 
-use super::digits::Digits;
+use super::digits::{Digits, StoredDecimal};
 use super::kinds::decimal_type;
-use crate::bson::{Bson, Decimal128};
+use crate::bson::Decimal128;
 use crate::error::ValueError;
-use crate::form::Converted;
 
 /// A `Decimal` has a coefficient of 96 bits.
 const LIMIT: u128 = 1 << 96;
@@ -14,20 +13,18 @@ const LIMIT: u128 = 1 << 96;
 // The average has up to 34 digits.
 decimal_type!(Decimal, average Decimal128);
 
-impl Converted for Decimal {
-    fn to_stored(&self) -> Result<Bson, ValueError> {
-        Digits {
+impl StoredDecimal for Decimal {
+    const TYPE: &'static str = "rust_decimal::Decimal";
+
+    fn to_digits(&self) -> Result<Digits, ValueError> {
+        Ok(Digits {
             is_negative: self.is_sign_negative(),
             coefficient: self.mantissa().unsigned_abs(),
             exponent: -i64::from(self.scale()),
-        }
-        .to_stored()
+        })
     }
 
-    fn from_stored(stored: &Bson) -> Result<Option<Self>, ValueError> {
-        let Some(digits) = Digits::of(stored, "rust_decimal::Decimal")? else {
-            return Ok(None);
-        };
+    fn from_digits(digits: Digits) -> Result<Self, ValueError> {
         let inexact = || {
             ValueError::new(
                 "the stored decimal has more digits than a `rust_decimal::Decimal`; use `marula::bson::Decimal128` for the field",
@@ -62,6 +59,6 @@ impl Converted for Decimal {
         let number = i128::try_from(coefficient).map_err(|_| inexact())?;
         let mut decimal = Decimal::try_from_i128_with_scale(number, scale).map_err(|_| inexact())?;
         decimal.set_sign_negative(is_negative);
-        Ok(Some(decimal))
+        Ok(decimal)
     }
 }

@@ -2,51 +2,37 @@
 
 use time::{Date, OffsetDateTime, Time};
 
-use super::date;
+use super::date::{self, StoredDate};
 use super::kinds::{day_type, time_type};
-use crate::bson::Bson;
 use crate::error::ValueError;
-use crate::form::Converted;
 
 time_type!(OffsetDateTime);
 day_type!(Date);
 
 const NANOS_PER_MILLI: i128 = 1_000_000;
 
-fn millis(at: OffsetDateTime) -> Result<Bson, ValueError> {
-    i64::try_from(at.unix_timestamp_nanos().div_euclid(NANOS_PER_MILLI))
-        .map(date::stored)
-        .map_err(|_| ValueError::new("the date is out of the range of a BSON date"))
-}
-
 fn from_millis(millis: i64, ty: &str) -> Result<OffsetDateTime, ValueError> {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * NANOS_PER_MILLI)
         .map_err(|_| date::out_of_range(ty))
 }
 
-impl Converted for OffsetDateTime {
-    fn to_stored(&self) -> Result<Bson, ValueError> {
-        millis(*self)
+impl StoredDate for OffsetDateTime {
+    fn to_millis(&self) -> Result<i64, ValueError> {
+        i64::try_from(self.unix_timestamp_nanos().div_euclid(NANOS_PER_MILLI)).map_err(|_| date::too_far())
     }
 
-    fn from_stored(stored: &Bson) -> Result<Option<Self>, ValueError> {
-        let Some(millis) = date::millis(stored) else {
-            return Ok(None);
-        };
-        from_millis(millis, "time::OffsetDateTime").map(Some)
+    fn from_millis(millis: i64) -> Result<Self, ValueError> {
+        from_millis(millis, "time::OffsetDateTime")
     }
 }
 
-impl Converted for Date {
-    fn to_stored(&self) -> Result<Bson, ValueError> {
-        millis(self.with_time(Time::MIDNIGHT).assume_utc())
+impl StoredDate for Date {
+    fn to_millis(&self) -> Result<i64, ValueError> {
+        self.with_time(Time::MIDNIGHT).assume_utc().to_millis()
     }
 
-    fn from_stored(stored: &Bson) -> Result<Option<Self>, ValueError> {
+    fn from_millis(millis: i64) -> Result<Self, ValueError> {
         const TYPE: &str = "time::Date";
-        let Some(millis) = date::midnight(stored, TYPE)? else {
-            return Ok(None);
-        };
-        from_millis(millis, TYPE).map(|at| Some(at.date()))
+        from_millis(date::midnight(millis, TYPE)?, TYPE).map(OffsetDateTime::date)
     }
 }
