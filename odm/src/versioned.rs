@@ -71,8 +71,13 @@ use crate::model::Model;
 ///
 /// - Each update of a model with a version above 1 costs a query. It reads the `_id` and the version of the
 ///   first document that matches; for an update of many, an upsert, and an update by a filter in a bulk write the
-///   `_id` of all older documents that match, which are all upgraded. The updates by id of a bulk write share one
-///   query. The upgrades of a bulk write precede its first write.
+///   `_id` of all older documents that match, which are all upgraded. Without an older document such a query still
+///   examines all that match the filter; an index of its fields and the version avoids that. In a transaction all
+///   of them are upgraded in it: migrate the documents first if they are many.
+/// - The updates by id of a bulk write share one query, as do those with equal filters. The upgrades of a bulk
+///   write precede its first write: its deletions see documents in the present form, a document that cannot be
+///   upgraded is an error even if an earlier write deletes it, and one that only an earlier write makes match an
+///   upsert is not upgraded before it.
 /// - The update itself has the condition that the version is the present one or a newer one. An older
 ///   document that another client stores between the two is not changed; `update_one` and
 ///   `find_one_and_update` then upgrade it and are sent again. An upsert has no such condition, because it

@@ -246,28 +246,29 @@ impl Upgrade {
         } else {
             doc! { "$and": [filter.clone(), self.version.older()] }
         };
-        let finding = match count {
-            Some(count) => self.first(older, count, limit),
-            // No batch is larger than what is upgraded before the next one: the server closes idle cursors.
-            None => self.finding(older, limit).batch_size(IDS),
-        };
-        let finding = finding.projection(doc! { "_id": 1 });
-        let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
-        let (mut found, mut is_at_end) = (0, false);
-        while !is_at_end {
-            let mut ids = Vec::new();
-            while ids.len() < IDS as usize && !is_at_end {
-                is_at_end = !cursor.advance().await?;
-                if !is_at_end {
-                    ids.push(id_of(cursor.current()?));
-                }
+        let mut found = 0;
+        // What is upgraded no longer matches. No cursor is open meanwhile: the server closes idle ones, and with a load balancer
+        // it would keep the connection that the upgrade may need.
+        loop {
+            let finding = self.first(older.clone(), count.unwrap_or(IDS), limit);
+            let finding = finding.projection(doc! { "_id": 1 });
+            let mut cursor = in_session!(session.as_deref_mut(), finding).await?;
+            let (mut ids, mut bytes) = (Vec::new(), 0);
+            while cursor.advance().await? {
+                let document = cursor.current()?;
+                bytes += document.as_bytes().len();
+                ids.push(id_of(document));
             }
             if !ids.is_empty() {
                 self.upgrade(&ids, limit, session.as_deref_mut()).await?;
             }
             found += ids.len();
+            // A batch of large ids can have fewer than there are.
+            let is_last = ids.len() < IDS as usize && bytes < BATCH_BYTES / 2;
+            if count.is_some() || is_last {
+                return Ok(found);
+            }
         }
-        Ok(found)
     }
 
     /// The query of the first `count` documents of a filter, in one batch.
@@ -398,17 +399,19 @@ impl Upgrade {
         }
     }
 
-    /// Adds the ids of another upgrade, if the two differ by their ids only. Two models can be in one collection.
+    /// Adds another upgrade, if the two differ by their ids only, or not at all. Two models can be in one collection.
     fn join(&mut self, other: &mut Upgrade) -> bool {
+        if self.model != other.model || self.collection.namespace() != other.collection.namespace() {
+            return false;
+        }
         match (&mut self.wanted, &mut other.wanted) {
             (Wanted::Ids(ids, condition), Wanted::Ids(more, other_condition))
-                if self.collection.namespace() == other.collection.namespace()
-                    && condition == other_condition
-                    && self.model == other.model =>
+                if condition == other_condition =>
             {
                 ids.append(more);
                 true
             }
+            (Wanted::All(filter), Wanted::All(other_filter)) => filter == other_filter,
             _ => false,
         }
     }
@@ -448,22 +451,19 @@ fn unencrypted<D: Model>(
     upgraded::<D>(namespace, raw, version)
 }
 
-/// Removes the upgrades from the writes of a bulk write. Those by ids of one collection are joined: no upgrade depends on another.
+/// Removes the upgrades from the writes of a bulk write. Those by ids of one collection are joined, and those by equal filters:
+/// no upgrade depends on another.
 pub(super) fn take_upgrades<T>(built: &mut [Built<T>]) -> Vec<Upgrade> {
-    let (mut by_ids, mut others) = (Vec::<Upgrade>::new(), Vec::new());
+    let mut upgrades = Vec::<Upgrade>::new();
     for Built { effect, .. } in built {
         if matches!(effect, Effect::MatchesUpgraded(_))
             && let Effect::MatchesUpgraded(mut upgrade) = std::mem::replace(effect, Effect::Matches)
+            && !upgrades.iter_mut().any(|known| known.join(&mut upgrade))
         {
-            if !matches!(upgrade.wanted, Wanted::Ids(..)) {
-                others.push(*upgrade);
-            } else if !by_ids.iter_mut().any(|first| first.join(&mut upgrade)) {
-                by_ids.push(*upgrade);
-            }
+            upgrades.push(*upgrade);
         }
     }
-    by_ids.append(&mut others);
-    by_ids
+    upgrades
 }
 
 /// Performs the upgrades of a bulk write with these options, within its time limit.

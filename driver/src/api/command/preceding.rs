@@ -63,10 +63,11 @@ macro_rules! preceding_options {
     )* };
 }
 
+// Before an upsert all documents are found, whose order does not matter.
 preceding_options! {
-    UpdateOneOptions { hint, collation } |options| options.sort.as_deref(), requires;
+    UpdateOneOptions { hint, collation } |options| options.sort.as_deref().filter(|_| options.upsert != Some(true)), requires;
     UpdateManyOptions { hint, collation } |_| None, requires;
-    FindOneAndUpdateOptions { hint, collation, max_time } |options| options.sort.as_ref(), requires;
+    FindOneAndUpdateOptions { hint, collation, max_time } |options| options.sort.as_ref().filter(|_| options.upsert != Some(true)), requires;
     BulkWriteOptions {} |_| None, requires;
     ClientBulkWriteOptions {} |_| None, (8, 0, "the client bulk write");
 }

@@ -453,6 +453,41 @@ async fn each_of_many_equal_updates_of_a_bulk_write_matches() {
     env.stop().await;
 }
 
+/// No cursor is open while documents are upgraded: with a load balancer it would keep the only connection.
+#[tokio::test]
+async fn many_documents_are_upgraded_on_one_connection() {
+    let env = Env::start().await;
+    let one_connection = Observed::with_options(&env, |options| {
+        options.hosts.truncate(1);
+        options.max_pool_size = 1;
+    });
+    let cards = one_connection.db.collection::<Card>();
+    let unused = |c: marula::Fields<Card>| c.kind().eq("k");
+    let change = |c: marula::Fields<Card>| (c._id().set_on_insert(0), c.uses().inc(1));
+    for kind in 0..3 {
+        cards.delete_many(|c| c._id().gte(0)).await.unwrap();
+        fill(&cards, (1..=1_100).map(old)).await;
+        one_connection.take_all();
+        match kind {
+            0 => drop(cards.update_many(unused, change).await.unwrap()),
+            1 => drop(cards.update_one(unused, change).upsert(true).await.unwrap()),
+            _ => {
+                let bulk = cards.bulk().update_one(unused, change).update_one(unused, change);
+                assert_eq!(bulk.await.unwrap().matched_count, 2);
+            }
+        }
+        // Two of the filter, one for each 1,000 documents, and those that read what is upgraded.
+        let finds = one_connection.take_all();
+        let is_of_filter = |command: &&BsonDocument| {
+            let filter = command.get_document("filter");
+            filter.is_ok_and(|filter| filter.to_string().contains("kind"))
+        };
+        assert_eq!(finds.iter().filter(is_of_filter).count(), 2, "{kind}");
+        assert_eq!(cards.migrate().await.unwrap().examined, 0, "{kind}");
+    }
+    env.stop().await;
+}
+
 #[tokio::test]
 async fn an_upsert_does_not_change_a_document_in_its_older_form() {
     let env = Env::start().await;
