@@ -16,8 +16,9 @@ pub(crate) struct Digits {
 const BIAS: i64 = 6176;
 /// The number of bits of the coefficient.
 const COEFFICIENT_BITS: u32 = 113;
-/// The greatest coefficient has 34 digits.
-pub(crate) const MAX_COEFFICIENT: u128 = 10_u128.pow(34) - 1;
+/// The greatest number of digits of a Decimal128.
+pub(crate) const MAX_DIGITS: u32 = 34;
+const MAX_COEFFICIENT: u128 = 10_u128.pow(MAX_DIGITS) - 1;
 /// The exponents of a Decimal128 whose coefficient is an integer.
 #[cfg(any(test, feature = "bigdecimal", feature = "rust_decimal"))]
 pub(crate) const EXPONENTS: std::ops::RangeInclusive<i64> = -BIAS..=6111;

@@ -165,10 +165,10 @@ impl Upgrade {
     ) -> Option<Box<Self>> {
         let version = D::BEHAVIOR.schema.filter(|_| const { is_upgraded::<D>() })?;
         let filter = filter.clone().into_tree();
-        let wanted = if of_all {
-            Wanted::All(filter)
+        let (wanted, options) = if of_all {
+            (Wanted::All(filter), options.without_sort())
         } else {
-            Wanted::First(filter)
+            (Wanted::First(filter), options)
         };
         Some(Box::new(Self::new(collection, version, wanted, options)))
     }
@@ -247,7 +247,7 @@ impl Upgrade {
             doc! { "$and": [filter.clone(), self.version.older()] }
         };
         let mut found = 0;
-        // What is upgraded no longer matches. No cursor is open meanwhile: the server closes idle ones, and with a load balancer
+        // An upgraded document no longer matches. No cursor is open meanwhile: the server closes idle ones, and with a load balancer
         // it would keep the connection that the upgrade may need.
         loop {
             let finding = self.first(older.clone(), count.unwrap_or(IDS), limit);

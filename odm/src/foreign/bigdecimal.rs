@@ -5,10 +5,8 @@ use bigdecimal::num_bigint::{BigInt, Sign};
 
 use super::digits::{Digits, StoredDecimal};
 use super::kinds::decimal_type;
+use crate::decimal::MAX_DIGITS;
 use crate::error::ValueError;
-
-/// The greatest number of digits of a Decimal128.
-const MAX_DIGITS: usize = 34;
 
 decimal_type!(BigDecimal, average BigDecimal);
 
@@ -17,7 +15,7 @@ impl StoredDecimal for BigDecimal {
 
     fn to_digits(&self) -> Result<Digits, ValueError> {
         let too_long = || ValueError::new(format!("the decimal has more than {MAX_DIGITS} digits"));
-        let is_too_long = self.digits() > MAX_DIGITS as u64;
+        let is_too_long = self.digits() > u64::from(MAX_DIGITS);
         let (number, scale) = if is_too_long {
             self.normalized().into_bigint_and_scale()
         } else {

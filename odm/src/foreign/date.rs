@@ -38,8 +38,11 @@ pub(super) fn load<T: StoredDate>(stored: &DateTime) -> Result<T, ValueError> {
     T::from_millis(stored.timestamp_millis())
 }
 
-/// As [`load`]; `None` for other BSON types.
-pub(super) fn load_if_date<T: StoredDate>(stored: &Bson) -> Result<Option<T>, ValueError> {
+/// The value of a stored date; `None` for another BSON type.
+///
+/// # Errors
+/// The errors of [`load`].
+pub(super) fn load_if_stored<T: StoredDate>(stored: &Bson) -> Result<Option<T>, ValueError> {
     match stored {
         Bson::DateTime(date) => load(date).map(Some),
         _ => Ok(None),

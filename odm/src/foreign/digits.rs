@@ -45,8 +45,11 @@ pub(super) fn load<T: StoredDecimal>(stored: &Decimal128) -> Result<T, ValueErro
     T::from_digits(digits)
 }
 
-/// As [`load`]; `None` for other BSON types.
-pub(super) fn load_if_decimal<T: StoredDecimal>(stored: &Bson) -> Result<Option<T>, ValueError> {
+/// The value of a stored decimal; `None` for another BSON type.
+///
+/// # Errors
+/// The errors of [`load`].
+pub(super) fn load_if_stored<T: StoredDecimal>(stored: &Bson) -> Result<Option<T>, ValueError> {
     match stored {
         Bson::Decimal128(decimal) => load(decimal).map(Some),
         _ => Ok(None),

@@ -1,14 +1,14 @@
 //! The traits of fields for a type that is stored as a date or a decimal.
 
-/// What all such types have in common. `$bson`: the BSON type as which the type is stored.
+/// The traits of such a type. `$bson`: the BSON type as which the type is stored; `$forms`: the module with the conversions.
 macro_rules! stored_type {
-    ($t:ty, $bson:ty, $forms:ident::$load:ident, $schema:literal, [$($marker:ident)*]) => {
+    ($t:ty, $bson:ty, $forms:ident, $schema:literal, [$($marker:ident)*]) => {
         impl $crate::form::Converted for $t {
             fn to_stored(&self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
                 $crate::foreign::$forms::store(self).map($crate::bson::Bson::from)
             }
             fn from_stored(stored: &$crate::bson::Bson) -> Result<Option<Self>, $crate::error::ValueError> {
-                $crate::foreign::$forms::$load(stored)
+                $crate::foreign::$forms::load_if_stored(stored)
             }
         }
 
@@ -122,7 +122,7 @@ macro_rules! fits {
 /// A type that is stored as a date.
 macro_rules! date_type {
     ($t:ty, [$($marker:ident)*]) => {
-        $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, date::load_if_date, "date", [$($marker)*]);
+        $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, date, "date", [$($marker)*]);
         impl $crate::encryption::EqualityValue for $t {}
         impl $crate::encryption::RangeValue for $t {
             const HAS_FRACTION: bool = false;
@@ -163,13 +163,7 @@ macro_rules! day_type {
 #[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
 macro_rules! decimal_type {
     ($t:ty, average $average:ty) => {
-        $crate::foreign::kinds::stored_type!(
-            $t,
-            $crate::bson::Decimal128,
-            digits::load_if_decimal,
-            "decimal",
-            [Numeric]
-        );
+        $crate::foreign::kinds::stored_type!($t, $crate::bson::Decimal128, digits, "decimal", [Numeric]);
         impl $crate::expr::Number for $t {
             type Wide = $t;
             type With<T> = T;

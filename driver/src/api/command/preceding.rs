@@ -22,6 +22,15 @@ pub struct PrecedingOptions {
     pub write: BulkWriteOptions,
 }
 
+impl PrecedingOptions {
+    /// The options for a query of all documents, whose order does not matter.
+    #[must_use]
+    pub fn without_sort(mut self) -> Self {
+        self.find.sort = None;
+        self
+    }
+}
+
 macro_rules! preceding_options {
     ($(
         $Options:ident { $($field:ident),* } $sort:expr,
@@ -63,11 +72,10 @@ macro_rules! preceding_options {
     )* };
 }
 
-// Before an upsert all documents are found, whose order does not matter.
 preceding_options! {
-    UpdateOneOptions { hint, collation } |options| options.sort.as_deref().filter(|_| options.upsert != Some(true)), requires;
+    UpdateOneOptions { hint, collation } |options| options.sort.as_deref(), requires;
     UpdateManyOptions { hint, collation } |_| None, requires;
-    FindOneAndUpdateOptions { hint, collation, max_time } |options| options.sort.as_ref().filter(|_| options.upsert != Some(true)), requires;
+    FindOneAndUpdateOptions { hint, collation, max_time } |options| options.sort.as_ref(), requires;
     BulkWriteOptions {} |_| None, requires;
     ClientBulkWriteOptions {} |_| None, (8, 0, "the client bulk write");
 }

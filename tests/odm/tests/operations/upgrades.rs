@@ -320,8 +320,8 @@ async fn an_update_of_many_upgrades_while_it_reads() {
     let (last_read, _) = names
         .iter()
         .enumerate()
-        .rfind(|(_, name)| *name == "getMore")
-        .expect("a batch");
+        .rfind(|(_, name)| *name == "find")
+        .expect("a query");
     assert!(first_write < last_read, "{names:?}");
     let listings = names.iter().filter(|name| *name == "listCollections").count();
     assert_eq!(listings, 1, "{names:?}");
