@@ -8,6 +8,11 @@ pub use marula::*;
 pub use marula_test_server::TestServer;
 pub use serde::{Deserialize, Serialize};
 
+/// The documentation of the derive macros, whose examples run as tests of this package.
+#[cfg(doctest)]
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/derives.md"))]
+mod derives {}
+
 /// The error of an example.
 type AnyError = Box<dyn std::error::Error>;
 
