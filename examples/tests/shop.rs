@@ -3,7 +3,7 @@
 mod http;
 
 use http::App;
-use marula::bson::{Document, doc};
+use marula::bson::{DateTime, Document, doc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -148,6 +148,10 @@ async fn orders_are_created_for_existing_customers() {
     assert_eq!(made.body["totalCents"], 4 * 495);
     assert_eq!(made.body["lines"], new["lines"]);
     assert_eq!(made.body["note"], "ring twice");
+    // RFC 3339 in UTC with milliseconds, as `Date.toISOString` of JavaScript.
+    let created = made.body["createdAt"].as_str().unwrap();
+    assert!(DateTime::parse_rfc3339_str(created).is_ok() && created.ends_with('Z'));
+    assert_eq!(created.len(), "2024-05-06T07:08:09.120Z".len());
     assert_eq!(made.body["paidAt"], Value::Null);
     let shown = app.get(&format!("/orders/{}", made.id())).await;
     assert_eq!((shown.status, &shown.body), (200, &made.body));

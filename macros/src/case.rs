@@ -28,12 +28,16 @@ const RULES: [(&str, Rule); 8] = [
 ];
 
 impl Rule {
-    /// The rule of this name. Serde reports unknown ones.
-    pub(crate) fn parse(name: &str) -> Rule {
-        RULES
-            .iter()
-            .find(|(n, _)| *n == name)
-            .map_or(Rule::None, |(_, rule)| *rule)
+    /// The rule of this name.
+    pub(crate) fn parse(name: &str) -> Option<Rule> {
+        let found = RULES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, rule)| *rule)
+    }
+
+    /// The names of all rules.
+    pub(crate) fn names() -> String {
+        let names = RULES.iter().map(|(name, _)| format!("`{name}`"));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     /// The stored name of a field, whose Rust name is in snake case.
@@ -127,6 +131,6 @@ mod tests {
         }
         assert_eq!(Rule::Kebab.field("customer_id"), "customer-id");
         assert_eq!(Rule::ScreamingKebab.variant("InReview"), "IN-REVIEW");
-        assert_eq!(Rule::parse("nothing"), Rule::None);
+        assert_eq!(Rule::parse("nothing"), None);
     }
 }

@@ -3,8 +3,9 @@
 use proc_macro::TokenStream;
 use syn::DeriveInput;
 
+use crate::codec::IdCodec;
 use crate::diagnostics::Sink;
-use crate::{expand, model, parse};
+use crate::{codec, expand, model, parse};
 
 /// `Shape`.
 pub(super) fn shape(mut input: DeriveInput) -> TokenStream {
@@ -19,8 +20,14 @@ pub(super) fn shape(mut input: DeriveInput) -> TokenStream {
     parse::reject_encrypted(&parsed, "Shape", &sink);
     let mut model = model::resolve(&parsed, &sink);
     model.is_result = true;
-    let embedded = (!is_root).then(|| expand::expand(&model));
-    let shape = expand::shape(&model, input, &sink);
+    let embedded = (!is_root).then(|| {
+        let (code, codec) = (
+            expand::expand(&model, &IdCodec::default()),
+            codec::expand(&parsed, &model.krate, false),
+        );
+        quote::quote!(#code #codec)
+    });
+    let shape = expand::shape(&model, &sink);
     let errors = sink.finish();
     // `Document` reports the errors of its attributes.
     let errors = (!is_root).then_some(errors);
@@ -41,10 +48,11 @@ pub(super) fn projection(mut input: DeriveInput) -> TokenStream {
     let mut model = model::resolve(&parsed, &sink);
     model.is_result = true;
     model.is_only_read = true;
-    let embedded = expand::expand(&model);
+    let embedded = expand::expand(&model, &IdCodec::default());
+    let codec = codec::expand(&parsed, &model.krate, false);
     let projection = source.map(|source| expand::projection(&model, &source));
     let errors = sink.finish();
-    quote::quote!(#embedded #projection #errors).into()
+    quote::quote!(#embedded #codec #projection #errors).into()
 }
 
 /// The error of a derive that does not support parameters.
@@ -61,7 +69,8 @@ pub(super) fn stored(mut input: DeriveInput, root: bool) -> TokenStream {
     let parsed = parse::parse(&input, root, &sink);
     parse::reject_flatten(&parsed, &sink);
     let model = model::resolve(&parsed, &sink);
-    let code = expand::expand(&model);
+    let code = expand::expand(&model, &IdCodec::of(&parsed));
+    let codec = codec::expand(&parsed, &model.krate, true);
     let errors = sink.finish();
-    quote::quote!(#code #errors).into()
+    quote::quote!(#code #codec #errors).into()
 }

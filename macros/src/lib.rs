@@ -9,6 +9,8 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 mod case;
+mod code;
+mod codec;
 mod derive;
 mod diagnostics;
 mod expand;
@@ -16,13 +18,16 @@ mod model;
 mod parse;
 mod symbol;
 
-/// Implements `marula::Model` for a struct with named fields: the documents of a collection.
+/// Implements `marula::Model` for a struct with named fields, or an enum: the documents of a collection.
 ///
-/// The struct must also implement serde's `Serialize` and `Deserialize`. The names of the fields in
-/// documents are those that serde writes. One field must be stored as `_id`.
+/// The derive writes and reads documents by a codec of its own (`marula::codec`); the type needs no `Serialize` and no
+/// `Deserialize`. The attributes of serde determine the names and the forms, as its own derives understand them: `rename`,
+/// `rename_all`, `alias`, `default`, `skip`, `skip_serializing_if`, `flatten`, `tag`, `content`, `untagged`, `transparent`, `with`,
+/// `from`, `into`, `deny_unknown_fields` and the others; see the page `marula::guide::serde`. One field must be stored as `_id`.
 ///
-/// Type parameters are types of fields: each implements `marula::Field`, `Serialize` and
-/// `DeserializeOwned`. All models of one generic struct have the same collection, except for handles by
+/// The type can have type parameters and constant parameters. A type parameter in a stored field
+/// implements `marula::Field` and is stored; one that is only in `PhantomData`, which is not stored, can be
+/// any type. All models of one generic type have the same collection, except for handles by
 /// `Collection::named`.
 ///
 /// ```
@@ -41,7 +46,39 @@ mod symbol;
 /// }
 /// ```
 ///
-/// # Attributes of the struct
+/// # Enums
+///
+/// An enum with `#[serde(tag = "…")]` stores the documents of all its variants in one collection. Each variant has
+/// named fields, and all have the same id: a field of one name and one type that is stored as `_id`.
+///
+/// ```
+/// use marula::bson::ObjectId;
+/// use marula::{Document, Model, prelude::*};
+///
+/// #[derive(Document)]
+/// #[serde(tag = "kind", rename_all = "lowercase")]
+/// #[document(collection = "vehicles", index(truck.load), index(car.plate, unique, partial(car.plate > "")))]
+/// enum Vehicle {
+///     Car { _id: ObjectId, plate: String },
+///     Truck { _id: ObjectId, load: i64 },
+/// }
+///
+/// let v = Vehicle::fields();
+/// assert_eq!(v.is_car().to_string(), r#"{"kind": {"$eq": "car"}}"#);
+/// assert_eq!(
+///     v.truck().load().gt(5).to_string(),
+///     r#"{"load": {"$gt": 5}, "kind": {"$eq": "truck"}}"#
+/// );
+/// let truck = Vehicle::Truck { _id: Vehicle::new_id(), load: 7 };
+/// assert!(v._id().eq(truck.id()).to_string().starts_with(r#"{"_id""#));
+/// ```
+///
+/// The accessors are those of an `Embedded` enum, and that of the id. Paths in attributes begin with the
+/// accessor of a variant. An index contains the documents of all variants, so `unique` usually needs a
+/// `partial` filter. `index` and `unique` on fields, `soft_delete`, `version`, `created_at` and `updated_at` are for
+/// structs.
+///
+/// # Attributes of the type
 ///
 /// | `#[document(…)]` | meaning |
 /// |---|---|
@@ -69,13 +106,13 @@ mod symbol;
 /// | `opaque` | the field has no typed paths: its operators take `Bson` values |
 /// | `encrypted`, `encrypted(equality)`, … | the field is encrypted by the client (feature `encryption`), and can be queried as the kind of queries says; see `marula::encryption` |
 ///
-/// `as` does not convert the field: serde must write it in this form. A type with encrypted fields is not `opaque`, and `as` states
-/// one that has them too: the values would be stored as they are. `marula::encryption` lists what is checked, and what cannot be found.
+/// A type with encrypted fields is not `opaque`: the values would be stored as they are. A conversion of `as` can store them as they
+/// are, too.
+/// `marula::encryption` lists what is checked, and what cannot be found.
 ///
 /// Dates and decimals of other crates need no attribute: with the features `chrono`, `time`, `jiff`,
 /// `rust_decimal` and `bigdecimal` of marula their types are stored as BSON dates and Decimal128, and
-/// `std::time::SystemTime` is without a feature; see `marula::Field`. JSON and other formats have the
-/// form of the type's own `Serialize`, such as RFC 3339.
+/// `std::time::SystemTime` is without a feature; see `marula::Field`.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -91,71 +128,48 @@ mod symbol;
 /// }
 /// ```
 ///
-/// Another type is converted by `#[serde(with = "…")]`, and `as` states the stored type, whose
-/// operators and values the field then has:
+/// Another type is stored as a type that implements `marula::codec::StoredAs` for it: one of `marula::forms`, or one of the
+/// application. The field has the operators and the values of this type:
 ///
 /// ```
-/// use marula::{Document, bson};
-/// use serde::{Deserialize, Serialize};
+/// use std::time::Duration;
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// use marula::bson::{DecodeError, EncodeError, ObjectId};
+/// use marula::codec::StoredAs;
+/// use marula::{Document, Embedded, prelude::*};
+///
+/// #[derive(Document)]
 /// #[document(collection = "jobs")]
 /// struct Job {
-///     _id: bson::ObjectId,
-///     #[serde(with = "seconds")]
-///     #[document(as = i64)]
-///     limit: std::time::Duration,
+///     _id: ObjectId,
+///     #[document(as = Seconds)]
+///     limit: Duration,
 /// }
 ///
-/// mod seconds {
-///     use std::time::Duration;
+/// #[derive(Embedded)]
+/// struct Seconds(i64);
 ///
-///     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-///
-///     pub fn serialize<S>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error>
-///     where
-///         S: Serializer,
-///     {
-///         duration.as_secs().serialize(serializer)
+/// impl StoredAs<Duration> for Seconds {
+///     fn store(value: &Duration) -> Result<Self, EncodeError> {
+///         let seconds = i64::try_from(value.as_secs());
+///         seconds.map(Seconds).map_err(|_| EncodeError::new("the duration has more seconds than an Int64"))
 ///     }
 ///
-///     pub fn deserialize<'de, D>(deserializer: D) -> Result<Duration, D::Error>
-///     where
-///         D: Deserializer<'de>,
-///     {
-///         let seconds = i64::deserialize(deserializer)?;
-///         u64::try_from(seconds).map(Duration::from_secs).map_err(D::Error::custom)
+///     fn load(self) -> Result<Duration, DecodeError> {
+///         let seconds = u64::try_from(self.0);
+///         seconds.map(Duration::from_secs).map_err(|_| DecodeError::new("a duration is not negative"))
 ///     }
 /// }
+///
+/// assert_eq!(Job::fields().limit().gt(60).to_string(), r#"{"limit": {"$gt": 60}}"#);
 /// ```
 ///
-/// A field of the type `Bson`, `bson::Document`, or an option, a box, a list or a map of them, is
-/// read as it is stored with `#[serde(with = "marula::bson::exact")]`, which needs no `as`. Without
-/// it a stored `{"$date": 5}` is read as a date, and `{"$oid": "a"}` cannot be read:
+/// A field with `#[serde(with = "…")]` is written and read by the functions of the module, and `as` states the form that they
+/// write, which nothing checks; or the field is `opaque`.
 ///
-/// ```
-/// use marula::bson::Bson;
-/// use marula::{Document, prelude::*};
-/// use serde::{Deserialize, Serialize};
-///
-/// #[derive(Document, Serialize, Deserialize)]
-/// #[document(collection = "settings")]
-/// struct Setting {
-///     _id: i64,
-///     #[serde(with = "marula::bson::exact")]
-///     value: Bson,
-///     // `default`, since serde does not treat an optional field with a function as optional.
-///     #[serde(with = "marula::bson::exact", default)]
-///     previous: Option<Bson>,
-/// }
-///
-/// assert_eq!(Setting::fields().value().eq(5).to_string(), r#"{"value": {"$eq": 5}}"#);
-/// ```
-///
-/// With `opaque`, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize`
-/// writes text. A derive has only the name of a type: a type alias of such a date is not recognized
-/// and is stored as text, and a type of another crate with the same name (`NaiveDate`, `Zoned`,
-/// `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
+/// `opaque` stores what the type's `Serialize` writes. A date of `chrono`, `time` or `jiff` is then a compile error, because its
+/// `Serialize` writes text, which no date operator reads as a date: remove `opaque`; to store text, use `as = String`. A derive has
+/// only the name of a type: a type alias of such a date is not recognized and is stored as text.
 ///
 /// # Options of the collection
 ///
@@ -275,15 +289,47 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and
 /// `marula::Embedded` if it is stored as a document.
 ///
-/// The type must also implement serde's `Serialize` and `Deserialize`. The attribute of the type is
+/// The type is written and read by a codec of its own, as for `Document`. The attribute of the type is
 /// `#[document(crate = path)]`, those of its fields are `#[document(opaque)]`, `#[document(encrypted)]` and
 /// `#[document(as = Type)]`, as for `Document`.
 ///
 /// A struct with one unnamed field is stored as its field, and has the operators and the values of its
 /// type: `email().eq("a@b.c")`; in an `Option`, `Some("a@b.c")`. As an id it has the id sources of its
-/// type. For the operators of an array dereference the path: `(*o.tags()).contains("new")`. Structs
-/// with more unnamed fields are not supported. A struct with named fields can have type parameters, as
-/// for `Document`.
+/// type. For the operators of an array dereference the path: `(*o.tags()).contains("new")`. Further
+/// fields must be `PhantomData` or skipped; structs that store more unnamed fields are not supported.
+///
+/// Type parameters and constant parameters are as for `Document`, so that an id can have a type for each
+/// model:
+///
+/// ```
+/// use std::marker::PhantomData;
+///
+/// use marula::bson::ObjectId;
+/// use marula::{Document, Embedded, Model, prelude::*};
+///
+/// #[derive(Embedded)]
+/// struct Id<D>(ObjectId, PhantomData<fn() -> D>);
+///
+/// #[derive(Document)]
+/// #[document(collection = "customers")]
+/// struct Customer {
+///     _id: Id<Customer>,
+/// }
+///
+/// #[derive(Document)]
+/// #[document(collection = "orders")]
+/// struct Order {
+///     _id: Id<Order>,
+///     customer: Id<Customer>,
+/// }
+///
+/// let customer: Id<Customer> = Customer::new_id();
+/// let filter = Order::fields().customer().eq(customer);
+/// assert!(filter.to_string().starts_with(r#"{"customer""#));
+/// ```
+///
+/// A newtype of a parameter, `struct Wrapper<T>(T)`, takes only its own values; the dereferenced path takes
+/// those of `T`: `(*o.total()).eq(1)`.
 ///
 /// # Enums
 ///
@@ -324,17 +370,6 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// `is_…()` filter, and filters on its fields and updates of them fail with `InvalidFilter` and
 /// `InvalidUpdate`. Sorts and indexes can use its fields, which they share with other variants that
 /// store the same names.
-///
-/// # UUIDs
-///
-/// A `uuid::Uuid` at any depth inside a variant of an enum with `tag` or `untagged`, or inside a
-/// flattened field, is a compile error: serde buffers such values in a form that `uuid::Uuid` does
-/// not read, and a flattened `Option` would be read as `None`. Use `marula::bson::Uuid`, or, for a
-/// field of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`,
-/// `#[serde(with = "marula::bson::uuid_as_binary")]` and `#[document(as = …)]` with its type.
-///
-/// Not checked are the private fields of types of other crates, a `Deserialize` that is implemented
-/// by hand, functions given by `#[serde(with = "…")]`, and types nested more than 32 deep.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
     derive::stored(parse_macro_input!(input as DeriveInput), false)
@@ -385,8 +420,7 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// # Flattened fields
 ///
 /// A shape that contains the documents of the stage before flattens them by `#[document(flatten)]`.
-/// The derive then implements `Deserialize`, so do not derive it: the fields of the documents and
-/// the added ones are read separately. Both types must ignore unknown fields.
+/// The fields of the documents and the added ones are read separately. Both types must ignore unknown fields.
 ///
 /// ```
 /// use marula::expr::*;
@@ -410,12 +444,9 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// let _taxed = Pipeline::<Order>::new().add_fields(|o| TaxedAdded { tax: o.total() * 0.08 });
 /// ```
 ///
-/// With `#[serde(flatten)]` and serde's derive, serde reads the fields from a buffer: slower, and a
-/// `uuid::Uuid` in the documents is a compile error, as for `Embedded`.
-///
 /// # Attributes
 ///
-/// The names are those that serde writes. The attributes are those of `Embedded`. With `Document`
+/// The names are those of serde's attributes. The attributes are those of `Embedded`. With `Document`
 /// on the same struct it implements only the additions, so that results can be written by
 /// `merge_into`.
 #[proc_macro_derive(Shape, attributes(document, serde))]
@@ -425,7 +456,7 @@ pub fn shape(input: TokenStream) -> TokenStream {
 
 /// Implements `marula::Projection` for a struct with named fields that is read from a part of a
 /// stored type, given by `#[document(of = Type)]`. It includes all that `Embedded` implements, except
-/// for values in filters and updates, so that the struct needs no `Serialize`.
+/// for values in filters and updates.
 ///
 /// ```
 /// use marula::expr::gt;

@@ -3,20 +3,16 @@
 
 use std::marker::PhantomData;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 pub use serde;
 
 pub use crate::__compared_with_references as compared_with_references;
 pub use crate::aggregate::{
     Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
-    read_flattened, shape_expr,
+    shape_expr,
 };
+pub use crate::bson::Bson;
+use crate::bson::DateTime;
 pub use crate::bson::Document as BsonDocument;
-pub use crate::bson::raw_ids::RawIdVisitor;
-pub use crate::bson::{Bson, from_slice};
-use crate::bson::{DateTime, from_bson};
 pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
@@ -36,8 +32,6 @@ pub use crate::encryption::{
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
-use crate::form::flattened::FlattenedMap;
-pub use crate::form::{Form, FormCell, FormOf, WholeCell, of_generic};
 use crate::hooks::Hooks;
 pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
@@ -50,28 +44,42 @@ pub use crate::json_schema::Constraint::{
     Flattened as FlattenedField, Opaque as OpaqueField, Optional as OptionalField, Required as RequiredField,
 };
 pub use crate::json_schema::{
-    FieldTable, ObjectSchema, OuterTypes, SchemaOf, SchemaType, any_of, converted_as, stored_as, types,
-    unknown,
+    FieldTable, ObjectSchema, OuterTypes, SchemaOf, SchemaType, any_of, converted_as, types, unknown,
 };
 pub use crate::managed::{Behavior, BoxedError, CollectionKind, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
-pub use crate::model::{DriverCollection, GenerateId, IdFunctions, Model};
-pub use crate::path::buffered::{
-    ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
-    Uuids,
-};
-pub use crate::path::field::{DerivedDocument, Embedded, Field, Opaque, of_fields};
+pub use crate::model::{DriverCollection, Model};
+pub use crate::path::field::{DerivedDocument, Embedded, Field, Opaque};
 pub use crate::path::marker::{
-    Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
+    Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, ListItem, Numeric, Ordered, Readable, Text, TextKey,
+    TtlKey,
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::relation::{IdOf, KeyOf};
 pub use crate::schema_version::SchemaVersion;
-pub use crate::stored::{stored_by_parts, stored_value};
 pub use crate::validation::{validate_garde, validate_validator};
-pub use crate::value::{DerivedValue, IntoValue, serialized};
+pub use crate::value::{DerivedValue, IntoValue};
 pub use crate::versioned::Versioned;
+
+/// The codec of models.
+pub mod codec {
+    pub use crate::bson::{DecodeError, ElementType, EncodeError};
+    pub use crate::codec::probe::{BySerde, NoForm, OtherType, Probe, Stated, StatedProbe, assert_stored_as};
+    pub use crate::codec::{
+        Decode, DecodeFields, DecodeOwned, Elements, Encode, EncodeFields, Fields, MapKey, Names, StoredAs,
+        Value, Writer, read, serde, write,
+    };
+}
+
+/// A stored id, to be written to a document.
+///
+/// # Errors
+/// It has another form.
+pub fn stored_id<D: Model>(stored: &Bson) -> Result<D::Id, ValueError> {
+    crate::bson::codec::from_bson(stored, |value| D::decode_id(value))
+        .map_err(|error| ValueError::new(error.message()))
+}
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the
 /// type `I`.
@@ -96,40 +104,6 @@ pub fn validator(schema: BsonDocument) -> BsonDocument {
 #[derive(Debug)]
 pub struct Probe<'a, T>(pub &'a T);
 
-/// The raw ids of a field with typed paths.
-pub trait HasRawIds<'a> {
-    /// Visits the ids and dates in the field.
-    fn raw_ids<V: RawIdVisitor<'a>>(&self, visitor: &mut V);
-    /// The stored form of the field, if it is not the one that its `Serialize` writes.
-    fn stored(&self) -> Option<Result<Bson, ValueError>>;
-}
-
-impl<'a, T: Field> HasRawIds<'a> for Probe<'a, T> {
-    #[inline]
-    fn raw_ids<V: RawIdVisitor<'a>>(&self, visitor: &mut V) {
-        self.0.raw_ids(visitor);
-    }
-    #[inline]
-    fn stored(&self) -> Option<Result<Bson, ValueError>> {
-        self.0.stored()
-    }
-}
-
-/// Used where [`HasRawIds`] is not implemented: for a type without typed paths, which is a compile
-/// error at its field.
-pub trait NoRawIds<'a> {
-    /// Does nothing.
-    #[inline]
-    fn raw_ids<V: RawIdVisitor<'a>>(&self, _visitor: &mut V) {}
-    /// Returns `None`.
-    #[inline]
-    fn stored(&self) -> Option<Result<Bson, ValueError>> {
-        None
-    }
-}
-
-impl<'a, T> NoRawIds<'a> for &Probe<'a, T> {}
-
 /// Selects an implementation by whether the type `T` has typed paths, as [`Probe`] does for a value.
 #[derive(Debug, Default)]
 pub struct TypeProbe<T>(PhantomData<fn() -> T>);
@@ -142,151 +116,28 @@ impl<T> TypeProbe<T> {
     }
 }
 
-/// Types of the parameters of a model.
+/// Types of the parameters of a model that are in stored fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a type parameter of a model",
-    label = "a type parameter is the type of a field: it implements `marula::Field`, `Serialize` and `DeserializeOwned`",
-    note = "derive `marula::Embedded`, `serde::Serialize` and `serde::Deserialize` for your own type"
+    label = "a type parameter is the type of a field: it implements `marula::Field`",
+    note = "derive `marula::Embedded` for your own type"
 )]
-pub trait Parameter: Field + Serialize + DeserializeOwned + Send + Sync + 'static {}
-impl<T: Field + Serialize + DeserializeOwned + Send + Sync + 'static> Parameter for T {}
-
-/// The functions of an id with typed paths, as [`TypeProbe::FORM`].
-impl<T: Field + Serialize> TypeProbe<T> {
-    /// The stored form.
-    pub const ENCODE: fn(&T) -> Result<Bson, ValueError> = stored_value;
-}
-
-/// Used for an id without typed paths.
-pub trait Serializes<T> {
-    /// The form that `Serialize` writes.
-    const ENCODE: fn(&T) -> Result<Bson, ValueError>;
-}
-
-impl<T: Serialize> Serializes<T> for TypeProbe<T> {
-    const ENCODE: fn(&T) -> Result<Bson, ValueError> = serialized;
-}
-
-/// The stored form of an id whose field has a conversion.
-///
-/// # Errors
-/// Always: only the serializer of the field makes it.
-pub fn recoded_id<T>(_id: &T) -> Result<Bson, ValueError> {
-    Err(ValueError::new(
-        "the id has a conversion of its field, so that it can be sent only within its document; use a filter",
-    ))
-}
-
-/// Sends the stored form of a whole value.
-pub fn visit_stored<'a, T, V: RawIdVisitor<'a>>(
-    value: &'a T,
-    stored: Result<Bson, ValueError>,
-    visitor: &mut V,
-) {
-    visitor.stored(value, stored.map_err(ValueError::into_encode_error));
-}
-
-/// The message of a flattened field whose parts cannot be converted.
-const FLATTENED: &str = "serde writes the values of this flattened field without a conversion to dates or decimals; store it \
-                             under a name of its own, or use `marula::bson` types";
-
-/// Sends the error of a value whose flattened field cannot be converted.
-pub fn refuse_flattened<'a, T, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut V) {
-    visitor.stored(value, Err(ValueError::new(FLATTENED).into_encode_error()));
-}
-
-/// The keys of a flattened field that is a map.
-pub trait HasKeys {
-    /// The first key that is in one of these lists of names.
-    fn key_in(&self, names: &[&[&str]]) -> Option<&str>;
-}
-
-impl<T: FlattenedMap> HasKeys for Probe<'_, T> {
-    #[inline]
-    fn key_in(&self, names: &[&[&str]]) -> Option<&str> {
-        names.iter().find_map(|names| self.0.key_in(names))
-    }
-}
-
-/// Used where [`HasKeys`] is not implemented.
-pub trait HasNoKeys {
-    /// Returns no key.
-    #[inline]
-    fn key_in(&self, _names: &[&[&str]]) -> Option<&str> {
-        None
-    }
-}
-
-impl<T> HasNoKeys for &Probe<'_, T> {}
-
-/// Sends the error of a value whose flattened map has the name of a field as a key.
-#[cold]
-pub fn refuse_key<'a, T, V: RawIdVisitor<'a>>(value: &'a T, key: &str, visitor: &mut V) {
-    let reason =
-        format!("a flattened map has the key `{key}`, which is the name of a field of the outer struct");
-    visitor.stored(value, Err(ValueError::new(reason).into_encode_error()));
-}
-
-/// The stored form of a variant with a tag and a content.
-#[must_use]
-pub fn within(
-    tag_name: &str,
-    tag: &str,
-    content_name: &str,
-    content: Option<Result<Bson, ValueError>>,
-) -> Option<Result<Bson, ValueError>> {
-    content.map(|content| {
-        let mut document = BsonDocument::new();
-        document.insert(tag_name, tag);
-        document.insert(content_name, content?);
-        Ok(Bson::Document(document))
-    })
-}
+pub trait Parameter: Field + Send + Sync + 'static {}
+impl<T: Field + Send + Sync + 'static> Parameter for T {}
 
 /// The functions of a type with typed paths. An inherent constant is found before that of a trait, here [`Untyped`].
 impl<T: Field> TypeProbe<T> {
-    /// The form.
-    pub const FORM: FormOf = T::form;
     /// The `$jsonSchema`.
     pub const SCHEMA: SchemaOf = T::json_schema;
-    /// Whether it is or contains a date or a decimal of another crate.
-    pub const CONVERTS: bool = T::CONVERTS;
 }
 
 /// Used for types without typed paths, which are a compile error at their field.
 pub trait Untyped {
-    /// The form of a type without converted parts.
-    const FORM: FormOf = || Form::Plain;
     /// A schema that permits all values.
     const SCHEMA: SchemaOf = |_| BsonDocument::new();
-    /// Whether a conversion is known.
-    const CONVERTS: bool = false;
 }
 
 impl<T> Untyped for TypeProbe<T> {}
-
-/// Whether a type with typed paths is stored as a whole.
-pub trait IsWhole {
-    /// Whether [`Field::stored`] returns the stored form of each value.
-    fn is_whole(&self) -> bool;
-}
-
-impl<T: Field> IsWhole for TypeProbe<T> {
-    #[inline]
-    fn is_whole(&self) -> bool {
-        T::is_whole()
-    }
-}
-
-/// Used where [`IsWhole`] is not implemented.
-pub trait IsNotWhole {
-    /// Returns `false`.
-    fn is_whole(&self) -> bool {
-        false
-    }
-}
-
-impl<T> IsNotWhole for &TypeProbe<T> {}
 
 /// The BSON type of the values of an encrypted field.
 pub trait HasBsonType {
@@ -316,18 +167,18 @@ impl<T> HasNoBsonType for &TypeProbe<T> {}
 pub struct IdProbe<S, I>(PhantomData<fn() -> (S, I)>);
 
 /// A source that generates ids of the type.
-impl<S: IdSource<I>, I: Serialize> IdProbe<S, I> {
-    /// Returns a new id in its stored form.
-    pub const GENERATE: Option<GenerateId> = Some(|| serialized(&S::new_id()));
+impl<S: IdSource<I>, I> IdProbe<S, I> {
+    /// Returns a new id.
+    pub const GENERATE: Option<fn() -> I> = Some(S::new_id);
 }
 
 /// Used for a source that generates no ids of the type.
-pub trait GeneratesNoIds {
+pub trait GeneratesNoIds<I> {
     /// No function.
-    const GENERATE: Option<GenerateId> = None;
+    const GENERATE: Option<fn() -> I> = None;
 }
 
-impl<S, I> GeneratesNoIds for IdProbe<S, I> {}
+impl<S, I> GeneratesNoIds<I> for IdProbe<S, I> {}
 
 /// An id of type `Option`.
 pub trait Optional {
@@ -356,35 +207,6 @@ impl<T> Always for &Probe<'_, T> {}
 /// As [`Probe`], for a field that is changed.
 #[derive(Debug)]
 pub struct ProbeMut<'a, T>(pub &'a mut T);
-
-/// An id of type `Option`, to which a generated id can be written.
-pub trait SetId {
-    /// Writes the id.
-    ///
-    /// # Errors
-    /// The id is not one of the type.
-    fn set_id(&mut self, id: &Bson) -> Result<(), ValueError>;
-}
-
-impl<T: DeserializeOwned> SetId for ProbeMut<'_, Option<T>> {
-    fn set_id(&mut self, id: &Bson) -> Result<(), ValueError> {
-        *self.0 = Some(from_bson(id).map_err(|e| ValueError::new(e.message()))?);
-        Ok(())
-    }
-}
-
-/// Used where [`SetId`] is not implemented: ids that are not an `Option` are not generated.
-pub trait KeepId {
-    /// Does nothing.
-    ///
-    /// # Errors
-    /// None.
-    fn set_id(&mut self, _id: &Bson) -> Result<(), ValueError> {
-        Ok(())
-    }
-}
-
-impl<T> KeepId for &mut ProbeMut<'_, T> {}
 
 /// A date that can be set.
 pub trait SetDate {

@@ -44,7 +44,7 @@ use std::time::Duration;
 use crate::bson::{Bson, Document, doc};
 use crate::collection::Migration;
 use crate::error::{Applied, Result, with_sources};
-use crate::json::relaxed;
+use crate::relaxed_json::relaxed;
 use crate::schema::{Apply, Plan, Schema, Step};
 
 /// A command for the schema of an application. A `clap` subcommand.

@@ -223,7 +223,7 @@ impl CollectionDeclaration {
 /// The options, as Extended JSON.
 impl std::fmt::Display for CollectionDeclaration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        crate::json::relaxed(&self.options).fmt(f)
+        crate::relaxed_json::relaxed(&self.options).fmt(f)
     }
 }
 

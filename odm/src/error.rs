@@ -251,11 +251,14 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn encode(path: impl Into<String>, source: ValueError) -> Self {
-        Error::Encode {
-            path: path.into(),
-            source,
+    /// The error of the value at a path. The path of the part within the value is added.
+    pub(crate) fn encode(path: impl Into<String>, mut source: ValueError) -> Self {
+        let (mut path, inner) = (path.into(), source.take_path());
+        if !path.is_empty() && !inner.is_empty() && !inner.starts_with('[') {
+            path.push('.');
         }
+        path.push_str(&inner);
+        Error::Encode { path, source }
     }
 
     pub(crate) fn filter(path: impl Into<String>, reason: impl Into<String>) -> Self {
@@ -485,7 +488,7 @@ impl std::error::Error for Error {
                 Some(&**source)
             }
             Error::Decode { source, .. } => source.source(),
-            Error::Encode { source, .. } => source.source(),
+
             Error::Schema(e) => e.source(),
             _ => None,
         }

@@ -24,7 +24,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bson::{Bson, Document, doc};
+use crate::bson::{Bson, DecodeError, Document, EncodeError, doc};
+use crate::codec::{Decode, Encode, Names, Value, Writer, read, write};
 use crate::error::ValueError;
 use crate::path::field::Field;
 use crate::path::marker::Geo;
@@ -96,6 +97,27 @@ macro_rules! shapes {
 
 macro_rules! geo_field {
     ($name:ident: |$v:ident| $document:expr) => {
+        impl Encode for $name {
+            fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+                write::fields(out, &Names::NONE, |out| {
+                    write::field(out, "type", stringify!($name))?;
+                    write::field(out, "coordinates", &self.coordinates)
+                })
+            }
+        }
+        impl<'de> Decode<'de> for $name {
+            fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
+                let (name, coordinates) = read::tag_and_content(value, "type", "coordinates", false)?;
+                if name != stringify!($name) {
+                    let error = read::unknown_variant(&[stringify!($name)]);
+                    return Err(read::at_tag(value.document()?, "type", error));
+                }
+                let coordinates = coordinates
+                    .map(|content| content.read(Decode::decode))
+                    .transpose()?;
+                read::present(coordinates, "coordinates").map($name::new)
+            }
+        }
         impl Field for $name {
             type Nav<R, M: Mode> = Path<R, $name, M>;
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $name, M> {

@@ -3,12 +3,11 @@
 use std::any::{TypeId, type_name};
 
 use crate::bson::{Bson, Document, doc};
-use crate::form::FormOf;
 use crate::json_schema::stated::{hiding, one_of};
 
 mod stated;
 
-pub use stated::{converted_as, stored_as, unknown};
+pub use stated::{converted_as, unknown};
 
 /// The key of the entry of `encryptedFields` in the schema of an encrypted field. [`without_marks`] removes it: no
 /// keyword of a schema contains NUL.
@@ -110,10 +109,8 @@ pub struct FieldTable {
     pub read: &'static [&'static str],
     /// Stored name and schema of each field.
     pub schemas: &'static [(&'static str, SchemaOf, Constraint)],
-    /// Whether a field is stored in the form of another type, which can be a document.
-    pub has_stated: bool,
-    /// The forms of the fields that can have converted parts; see [`Form::Fields`](crate::form::Form::Fields).
-    pub forms: &'static [(Option<&'static str>, FormOf)],
+    /// Whether the type in whose form a field is stored can be one of documents, as far as its name shows.
+    pub has_documents: bool,
 }
 
 impl FieldTable {
@@ -122,8 +119,7 @@ impl FieldTable {
         is_present: false,
         read: &[],
         schemas: &[],
-        has_stated: false,
-        forms: &[],
+        has_documents: false,
     };
 
     /// The schema of the type with these fields, unless the type is inside of itself; empty for a type without a table.

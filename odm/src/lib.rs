@@ -2,7 +2,7 @@
 //! compiler.
 //!
 //! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: it is stored as the
-//! documents of a collection, has an id, and has typed paths with the names that serde writes. The
+//! documents of a collection, has an id, and has typed paths with the names that the attributes of serde state. The
 //! types of its fields derive [`Embedded`](derive@Embedded). Filters, updates and sorts are built
 //! from the paths:
 //!
@@ -86,6 +86,7 @@
 //! | versions of documents, migrations | [`Versioned`], [`Collection::migrate`] |
 //! | change indexes and migrate by commands | `cli` (feature `cli`) |
 //! | stored forms of further types | [`codec`] |
+//! | JSON of web clients | [`json`] |
 //! | encrypt fields | [`encryption`] |
 //! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
@@ -113,7 +114,7 @@ pub mod error;
 pub mod expr;
 pub mod filter;
 mod foreign;
-mod form;
+pub mod forms;
 pub mod geo;
 // Pages of the documentation, which a build does not contain.
 #[cfg(any(doc, doctest))]
@@ -121,7 +122,7 @@ pub mod guide;
 mod hooks;
 pub mod id;
 pub mod index;
-mod json;
+pub mod json;
 mod json_schema;
 pub mod managed;
 pub mod model;
@@ -130,11 +131,11 @@ pub mod path;
 pub mod prelude;
 pub mod projection;
 pub mod relation;
+mod relaxed_json;
 pub mod schema;
 mod schema_version;
 pub mod sort;
 mod stage_versions;
-mod stored;
 mod time_limit;
 mod type_map;
 pub mod update;

@@ -1,10 +1,8 @@
 //! The trait that `#[derive(Document)]` implements: a collection, an id, typed fields, declared
 //! indexes.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use crate::bson::{Bson, Document, RawDocumentBuf};
+use crate::bson::{Bson, DecodeError, Document, EncodeError, RawDocumentBuf, codec};
+use crate::codec::{DecodeOwned, Encode, Value, Writer};
 use crate::declaration::CollectionDeclaration;
 use crate::encryption::fields::{Invalid, collect};
 use crate::error::{SchemaError, ValueError};
@@ -14,8 +12,7 @@ use crate::json_schema::{OuterTypes, without_marks};
 use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
-use crate::stored::Stored;
-use crate::value::{IntoValue, serialized};
+use crate::value::IntoValue;
 
 /// The driver's collection below a typed one.
 #[doc(hidden)]
@@ -24,17 +21,17 @@ pub type DriverCollection = crate::driver::Collection<RawDocumentBuf>;
 /// The field accessors of `D`, as [`Model::fields`] returns them.
 pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
 
-/// A struct that is stored as the documents of a collection. Implemented by `#[derive(Document)]`.
+/// A type that is stored as the documents of a collection. Implemented by `#[derive(Document)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a model",
     label = "only a type with `#[derive(marula::Document)]` has a collection"
 )]
-pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static {
+pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     /// The type of the field that is stored as `_id`.
-    type Id: Serialize + Send + Sync;
+    type Id: Send + Sync;
     /// The source of new ids; see [`crate::id`].
     type IdSource;
-    /// The name of the struct, used in error messages.
+    /// The name of the type, used in error messages.
     const NAME: &'static str;
     /// The name of the collection. [`Collection::named`](crate::Collection::named) selects another
     /// one.
@@ -48,16 +45,30 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// ```
     fn id(&self) -> &Self::Id;
 
-    /// The functions of the id.
+    /// Writes an id in its stored form.
+    ///
+    /// # Errors
+    /// The id has no BSON form.
     #[doc(hidden)]
-    const ID: IdFunctions<Self::Id>;
+    fn encode_id(id: &Self::Id, out: &mut Writer<'_>) -> Result<(), EncodeError>;
 
-    /// Generates an id as BSON for an upsert or an insert without an id. `None` if
+    /// Reads an id in its stored form.
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    #[doc(hidden)]
+    fn decode_id(value: &Value<'_>) -> Result<Self::Id, DecodeError>;
+
+    /// Generates an id for an upsert or an insert without an id. `None` if
     /// [`IdSource`](Model::IdSource) generates no ids of this type.
+    #[doc(hidden)]
+    const GENERATE_ID: Option<fn() -> Self::Id>;
+
+    /// Generates an id as BSON for an upsert or an insert without an id.
     #[doc(hidden)]
     #[must_use]
     fn generated_id() -> Option<Result<Bson, ValueError>> {
-        Self::ID.generate.map(|generate| generate())
+        Self::GENERATE_ID.map(|generate| Self::stored_id(&generate()))
     }
 
     /// Whether the id is an `Option` that is `None`.
@@ -262,7 +273,7 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// The id has no BSON form.
     #[doc(hidden)]
     fn stored_id(id: &Self::Id) -> Result<Bson, ValueError> {
-        (Self::ID.encode)(id)
+        codec::to_bson(|out| Self::encode_id(id, out)).map_err(ValueError::from)
     }
 
     /// Generates an id for a new document, by the source that the model declares; see
@@ -286,23 +297,9 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     }
 }
 
-/// Returns a new id in its stored form.
-#[doc(hidden)]
-pub type GenerateId = fn() -> Result<Bson, ValueError>;
-
-/// The functions of an id of type `I`, which the derive selects by its type.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct IdFunctions<I> {
-    /// Generates an id; `None` if the source generates no ids of the type.
-    pub generate: Option<GenerateId>,
-    /// The stored form of an id.
-    pub encode: fn(&I) -> Result<Bson, ValueError>,
-}
-
 /// The id of a document, encoded as BSON.
 pub(crate) fn id_value<D: Model>(document: &D) -> Result<Bson, ValueError> {
-    serialized(&Stored::part(document, document.id()))
+    D::stored_id(document.id())
 }
 
 /// An id by reference; see [`Model::id_ref`].

@@ -19,7 +19,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
-use serde::de::DeserializeOwned;
+use crate::codec::DecodeOwned;
 
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
@@ -49,8 +49,8 @@ pub trait Projection<S> {
 }
 
 /// Types in which results can be read. Implemented for all that satisfy the bounds.
-pub trait Output: Field + DeserializeOwned + Send + Sync + 'static {}
-impl<T: Field + DeserializeOwned + Send + Sync + 'static> Output for T {}
+pub trait Output: Field + DecodeOwned + Send + Sync + 'static {}
+impl<T: Field + DecodeOwned + Send + Sync + 'static> Output for T {}
 
 /// Types of fields that are not an `Option`. Implemented by the derives.
 pub trait Present {}

@@ -30,10 +30,10 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::bson::{Bson, ObjectId, Uuid as BsonUuid, doc, to_vec};
+use crate::bson::{Bson, DecodeError, EncodeError, ObjectId, Uuid as BsonUuid, doc, to_vec};
+use crate::codec::{Decode, DecodeOwned, Encode, Value, Writer};
 use crate::collection::action::{Session, forward_options};
 use crate::collection::decode::value_at;
 use crate::collection::{Collection, Find, lookup};
@@ -43,7 +43,7 @@ use crate::expr::{Expr, Fits, Operand, lit};
 use crate::filter::{Filter, not_in_lists};
 use crate::model::{Fields, Model};
 use crate::path::field::Field;
-use crate::path::marker::{HashedKey, IndexKey};
+use crate::path::marker::{HashedKey, IndexKey, ListItem};
 use crate::path::{AsPath, Mode, Path, Read, check_path};
 use crate::projection::{Present, Projection};
 use crate::time_limit::TimeLimit;
@@ -160,7 +160,7 @@ impl<D: Model<Id: Hash>> Hash for Ref<D> {
     }
 }
 
-impl<D: Model> Serialize for Ref<D> {
+impl<D: Model<Id: Serialize>> Serialize for Ref<D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         self.id.serialize(serializer)
     }
@@ -169,6 +169,18 @@ impl<D: Model> Serialize for Ref<D> {
 impl<'de, D: Model<Id: Deserialize<'de>>> Deserialize<'de> for Ref<D> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
         D::Id::deserialize(deserializer).map(Ref::new)
+    }
+}
+
+impl<D: Model> Encode for Ref<D> {
+    fn encode(&self, out: &mut Writer<'_>) -> std::result::Result<(), EncodeError> {
+        D::encode_id(&self.id, out)
+    }
+}
+
+impl<'de, D: Model> Decode<'de> for Ref<D> {
+    fn decode(value: &Value<'de>) -> std::result::Result<Self, DecodeError> {
+        D::decode_id(value).map(Ref::new)
     }
 }
 
@@ -190,6 +202,7 @@ impl<R, D: Model> Operand<R> for Ref<D> {
 }
 
 impl<D: Model> IndexKey for Ref<D> {}
+impl<D: Model> ListItem for Ref<D> {}
 impl<D: Model> HashedKey for Ref<D> {}
 
 macro_rules! values {
@@ -245,45 +258,83 @@ impl<K> IdOf<K> for K {}
     message = "the ids of this model are of type `{Self}`, which is not stored as a `{K}`",
     label = "a reference is compared with ids of type `{Self}`"
 )]
-pub trait StoredAs<K> {}
-impl<K> StoredAs<K> for K {}
-impl<K> StoredAs<K> for Option<K> {}
+pub trait IdStoredAs<K> {}
+impl<K> IdStoredAs<K> for K {}
+impl<K> IdStoredAs<K> for Option<K> {}
 
-/// References are compared with ids of the type: in lookups and in expressions.
+/// References are compared with ids of the type: in lookups and in expressions. In brackets: the parameters of the type, and its
+/// conditions.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __compared_with_references {
-    ($t:ty) => {
-        $crate::__compared_with_references! { @joins $t: $t }
-        impl<D: $crate::Model<Id: $crate::relation::IdOf<$t>>> $crate::expr::Fits<$t> for $crate::Ref<D> {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>> $crate::expr::Fits<$crate::Ref<D>> for $t {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::expr::Fits<::core::option::Option<$crate::Ref<D>>> for $t {}
+    ([$($params:tt)*] [$($clause:tt)*] $t:ty) => {
+        $crate::__compared_with_references! { @joins [$($params)*] [$($clause)*] $t: $t }
+        impl<__D: $crate::Model<Id: $crate::relation::IdOf<$t>>, $($params)*> $crate::expr::Fits<$t> for $crate::Ref<__D>
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*> $crate::expr::Fits<$crate::Ref<__D>>
+            for $t
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*>
+            $crate::expr::Fits<::core::option::Option<$crate::Ref<__D>>> for $t
+        where
+            $($clause)*
+        {
+        }
     };
-    (@joins $t:ty: $field:ty) => {
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::aggregate::Joins<$field> for $crate::Ref<D> {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::aggregate::Joins<$field> for ::core::option::Option<$crate::Ref<D>> {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::aggregate::Joins<$field> for ::std::vec::Vec<$crate::Ref<D>> {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::aggregate::Joins<$crate::Ref<D>> for $field {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::aggregate::Joins<::core::option::Option<$crate::Ref<D>>> for $field {}
-        impl<D: $crate::Model<Id: $crate::relation::StoredAs<$t>>>
-            $crate::aggregate::Joins<::std::vec::Vec<$crate::Ref<D>>> for $field {}
+    (@joins [$($params:tt)*] [$($clause:tt)*] $t:ty: $field:ty) => {
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*> $crate::aggregate::Joins<$field>
+            for $crate::Ref<__D>
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*> $crate::aggregate::Joins<$field>
+            for ::core::option::Option<$crate::Ref<__D>>
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*> $crate::aggregate::Joins<$field>
+            for ::std::vec::Vec<$crate::Ref<__D>>
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*> $crate::aggregate::Joins<$crate::Ref<__D>>
+            for $field
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*>
+            $crate::aggregate::Joins<::core::option::Option<$crate::Ref<__D>>> for $field
+        where
+            $($clause)*
+        {
+        }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*>
+            $crate::aggregate::Joins<::std::vec::Vec<$crate::Ref<__D>>> for $field
+        where
+            $($clause)*
+        {
+        }
     };
 }
 
 macro_rules! ids {
     ($($t:ty)*) => { $(
-        __compared_with_references! { $t }
-        __compared_with_references! { @joins $t: Option<$t> }
-        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<$t>> for Ref<D> {}
-        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<$t>> for Option<Ref<D>> {}
+        __compared_with_references! { [] [] $t }
+        __compared_with_references! { @joins [] [] $t: Option<$t> }
+        impl<D: Model<Id: IdStoredAs<$t>>> Fits<Option<$t>> for Ref<D> {}
+        impl<D: Model<Id: IdStoredAs<$t>>> Fits<Option<$t>> for Option<Ref<D>> {}
         impl<D: Model<Id: IdOf<Option<$t>>>> Fits<Ref<D>> for Option<$t> {}
-        impl<D: Model<Id: StoredAs<$t>>> Fits<Option<Ref<D>>> for Option<$t> {}
+        impl<D: Model<Id: IdStoredAs<$t>>> Fits<Option<Ref<D>>> for Option<$t> {}
         impl<D: Model<Id: IdOf<$t>>> IntoValue<Ref<D>> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 IntoValue::<$t>::into_value(self)
@@ -434,7 +485,7 @@ impl<D: Model> Collection<D> {
         values: impl IntoIterator<Item = V>,
     ) -> LoadBy<'_, D, A::Value>
     where
-        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send + 'static>,
+        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DecodeOwned + Send + 'static>,
         V: IntoValue<A::Value>,
     {
         let path = field(D::fields()).raw().clone();
@@ -568,7 +619,7 @@ impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
 
 impl<'a, D: Model, V> IntoFuture for LoadBy<'a, D, V>
 where
-    V: Field + Eq + Hash + DeserializeOwned + Send + 'static,
+    V: Field + Eq + Hash + DecodeOwned + Send + 'static,
 {
     type Output = Result<HashMap<V, Vec<D>>>;
     type IntoFuture = Loading<'a, HashMap<V, Vec<D>>>;

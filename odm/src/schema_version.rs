@@ -2,10 +2,10 @@
 //! form.
 
 use crate::bson::{
-    Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, decode_document, doc, to_raw_document,
+    Bson, DecodeError, Document, RawBsonRef, RawDocument, RawDocumentBuf, decode_document, doc,
+    to_raw_document,
 };
 use crate::error::BoxedError;
-use crate::form::decode::Undecodable;
 
 /// The version of the documents of a model.
 #[doc(hidden)]
@@ -29,7 +29,7 @@ pub(crate) enum Outdated {
     /// The upgrade from a version failed.
     Upgrade { from: u32, source: BoxedError },
     /// The version is not a positive integer, or the document is malformed.
-    Invalid(Undecodable),
+    Invalid(DecodeError),
 }
 
 /// Which version a document without the field has.
@@ -110,7 +110,7 @@ impl SchemaVersion {
 
     #[cold]
     fn upgrade(self, raw: &RawDocument, from: u32) -> Result<RawDocumentBuf, Outdated> {
-        let mut document = decode_document(raw.as_bytes()).map_err(|e| Outdated::Invalid(e.into()))?;
+        let mut document = decode_document(raw.as_bytes()).map_err(Outdated::Invalid)?;
         let id = document.get("_id").cloned();
         for from in from..self.version {
             let upgraded = (self.upgrade)(from, &mut document);
@@ -143,9 +143,11 @@ impl SchemaVersion {
 
 impl Outdated {
     fn invalid(path: &str, message: impl std::fmt::Display) -> Self {
-        Outdated::Invalid(Undecodable {
-            path: path.to_owned(),
-            source: serde::de::Error::custom(message),
+        let error = DecodeError::new(message.to_string());
+        Outdated::Invalid(if path.is_empty() {
+            error
+        } else {
+            error.in_field(path)
         })
     }
 }
@@ -216,10 +218,10 @@ mod tests {
         ];
         for value in other {
             let invalid = upgraded(&doc! { "v": value });
-            let Err(Outdated::Invalid(Undecodable { path, .. })) = &invalid else {
+            let Err(Outdated::Invalid(error)) = &invalid else {
                 panic!("{invalid:?}");
             };
-            assert_eq!(path, "v");
+            assert_eq!(error.path(), "v");
         }
     }
 }

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
-
-use serde::Serialize;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::bson::spec::BinarySubtype;
 use crate::bson::{
-    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, to_bson,
+    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
+use crate::codec::{self, Encode};
 use crate::error::ValueError;
 use crate::path::field::{Field, Opaque};
-use crate::stored::stored_value;
 
 /// A value for a field of type `T`, in the stored form of the field.
 ///
@@ -51,6 +51,15 @@ pub trait IntoValue<T> {
     /// # Errors
     /// The value has no BSON form, such as a `u64` above `i64::MAX`.
     fn into_value(self) -> Result<Bson, ValueError>;
+
+    /// The values of a list as BSON: an array, or Binary for bytes.
+    #[doc(hidden)]
+    fn into_list(values: impl Iterator<Item = Self>) -> Result<Bson, ValueError>
+    where
+        Self: Sized,
+    {
+        array(values)
+    }
 }
 
 /// Whether the server reads the value as operators or modifiers where an operator also accepts those.
@@ -82,6 +91,16 @@ macro_rules! scalars {
                 IntoValue::<$t>::into_value(self.clone())
             }
         }
+        impl IntoValue<$t> for Box<$t> {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(*self)
+            }
+        }
+        impl IntoValue<$t> for &Box<$t> {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(&**self)
+            }
+        }
     )* };
 }
 
@@ -98,7 +117,6 @@ scalars! {
     i16: |v| Ok(Bson::Int32(v.into()));
     i32: |v| Ok(Bson::Int32(v));
     i64: |v| Ok(Bson::Int64(v));
-    u8: |v| Ok(Bson::Int32(v.into()));
     u16: |v| Ok(Bson::Int32(v.into()));
     u32: |v| Ok(Bson::Int64(v.into()));
     u64: |v| int64(v);
@@ -118,6 +136,25 @@ scalars! {
     BsonUuid: |v| Ok(Bson::Binary(Binary { subtype: BinarySubtype::Uuid, bytes: v.bytes().to_vec() }));
     uuid::Uuid: |v| Ok(Bson::Binary(Binary { subtype: BinarySubtype::Uuid, bytes: v.as_bytes().to_vec() }));
 }
+
+macro_rules! bytes {
+    ($($value:ty)*) => { $(
+        impl IntoValue<u8> for $value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                Ok(Bson::Int32(i32::from(self.to_owned())))
+            }
+            fn into_list(values: impl Iterator<Item = Self>) -> Result<Bson, ValueError> {
+                Ok(Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes: values.map(|v| v.to_owned()).collect() }))
+            }
+        }
+        impl IntoValue<Option<u8>> for $value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<u8>::into_value(self)
+            }
+        }
+    )* };
+}
+bytes! { u8 &u8 }
 
 macro_rules! uuids {
     ($($value:ty => $field:ty;)*) => { $(
@@ -252,10 +289,10 @@ pub(crate) fn array<T, V: IntoValue<T>>(values: impl IntoIterator<Item = V>) -> 
 }
 
 macro_rules! arrays {
-    ($([$($generics:tt)*] $field:ty, $t:ty;)*) => { $(
+    ($([$($generics:tt)*] $field:ty, $t:ty: $list:ident;)*) => { $(
         impl<T, V: IntoValue<T>, $($generics)*> IntoValue<$field> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
-                array(self)
+                $list(self)
             }
         }
         impl<'a, T, V, $($generics)*> IntoValue<$field> for &'a $t
@@ -263,20 +300,25 @@ macro_rules! arrays {
             &'a V: IntoValue<T>,
         {
             fn into_value(self) -> Result<Bson, ValueError> {
-                array(self)
+                $list(self)
             }
         }
     )* };
 }
 
+/// A list, which is Binary if it is one of bytes.
+fn list<T, V: IntoValue<T>>(values: impl IntoIterator<Item = V>) -> Result<Bson, ValueError> {
+    V::into_list(values.into_iter())
+}
+
 arrays! {
-    [] Vec<T>, Vec<V>;
-    [const N: usize] Vec<T>, [V; N];
-    [] VecDeque<T>, VecDeque<V>;
-    [] LinkedList<T>, LinkedList<V>;
-    [] BTreeSet<T>, BTreeSet<V>;
-    [S] HashSet<T, S>, HashSet<V, S>;
-    [const N: usize] [T; N], [V; N];
+    [] Vec<T>, Vec<V>: list;
+    [const N: usize] Vec<T>, [V; N]: list;
+    [] VecDeque<T>, VecDeque<V>: array;
+    [] LinkedList<T>, LinkedList<V>: array;
+    [] BTreeSet<T>, BTreeSet<V>: array;
+    [S] HashSet<T, S>, HashSet<V, S>: array;
+    [const N: usize] [T; N], [V; N]: list;
 }
 
 impl<'a, T, V> IntoValue<Vec<T>> for &'a [V]
@@ -284,7 +326,28 @@ where
     &'a V: IntoValue<T>,
 {
     fn into_value(self) -> Result<Bson, ValueError> {
-        array(self)
+        list(self)
+    }
+}
+
+impl<T, V: IntoValue<T>> IntoValue<Box<[T]>> for Box<[V]> {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        list(self.into_vec())
+    }
+}
+
+impl<T, V: IntoValue<T>> IntoValue<Box<[T]>> for Vec<V> {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        list(self)
+    }
+}
+
+impl<'a, T, V> IntoValue<Box<[T]>> for &'a Box<[V]>
+where
+    &'a V: IntoValue<T>,
+{
+    fn into_value(self) -> Result<Bson, ValueError> {
+        list(self)
     }
 }
 
@@ -293,7 +356,7 @@ where
     &'a V: IntoValue<T>,
 {
     fn into_value(self) -> Result<Bson, ValueError> {
-        array(self)
+        list(self)
     }
 }
 
@@ -325,7 +388,7 @@ impl<T, V: IntoValue<T>, S> IntoValue<HashMap<String, T, S>> for HashMap<String,
 
 /// The types of fields whose values the derives encode: all that are not models.
 #[doc(hidden)]
-pub trait DerivedValue: Field + Serialize {}
+pub trait DerivedValue: Field + Encode {}
 
 macro_rules! derived {
     ($($field:ty, $t:ty: |$value:ident| $reference:expr;)*) => { $(
@@ -333,7 +396,7 @@ macro_rules! derived {
         impl<T: DerivedValue> IntoValue<$field> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 let $value = self;
-                stored_value($reference)
+                codec::to_bson($reference)
             }
         }
     )* };
@@ -342,12 +405,14 @@ macro_rules! derived {
 derived! {
     T, T: |value| &value;
     T, &T: |value| value;
+    T, Box<T>: |value| &*value;
+    T, &Box<T>: |value| &**value;
+    T, Rc<T>: |value| &*value;
+    T, &Rc<T>: |value| &**value;
+    T, Arc<T>: |value| &*value;
+    T, &Arc<T>: |value| &**value;
     Option<T>, T: |value| &value;
     Option<T>, &T: |value| value;
-}
-
-/// Encodes an id.
-#[doc(hidden)]
-pub fn serialized<T: Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
-    to_bson(value).map_err(ValueError::from)
+    Option<T>, Box<T>: |value| &*value;
+    Option<T>, &Box<T>: |value| &**value;
 }

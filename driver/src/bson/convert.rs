@@ -67,7 +67,7 @@ fn close(mut bytes: Vec<u8>) -> Result<Vec<u8>, EncodeError> {
     Ok(bytes)
 }
 
-fn first_element(document: &[u8]) -> Result<super::RawElement<'_>, DecodeError> {
+pub(super) fn first_element(document: &[u8]) -> Result<super::RawElement<'_>, DecodeError> {
     RawElements::new(document)?
         .next_element()?
         .ok_or_else(|| DecodeError::new("the value is missing"))
@@ -75,7 +75,7 @@ fn first_element(document: &[u8]) -> Result<super::RawElement<'_>, DecodeError> 
 
 /// The cause is a malformed raw document inside the encoded value.
 #[cold]
-fn malformed_raw(error: &DecodeError) -> EncodeError {
+pub(super) fn malformed_raw(error: &DecodeError) -> EncodeError {
     EncodeError::new(format!("a raw document within the value is malformed: {error}"))
 }
 
@@ -131,7 +131,7 @@ pub fn from_bson<T: DeserializeOwned>(value: &Bson) -> Result<T, DecodeError> {
 }
 
 /// Encodes a document with one element, whose key is empty.
-fn document_with(value: &Bson) -> Result<Vec<u8>, DecodeError> {
+pub(super) fn document_with(value: &Bson) -> Result<Vec<u8>, DecodeError> {
     let mut bytes = vec![0; 4];
     append_bson("", value, &mut bytes).map_err(|error| unencodable(&error))?;
     close(bytes).map_err(|error| unencodable(&error))

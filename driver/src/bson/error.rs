@@ -24,8 +24,10 @@ struct EncodeDetails {
 }
 
 impl EncodeError {
+    /// An error with this message, which should not contain the value. The enclosing document adds the path.
     #[cold]
-    pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
+    #[must_use]
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             inner: Box::new(EncodeDetails {
                 path: String::new(),
@@ -34,14 +36,18 @@ impl EncodeError {
         }
     }
 
+    /// The error of a value in the field of a document with this key.
     #[cold]
-    pub(crate) fn in_field(mut self, key: &str) -> Self {
+    #[must_use]
+    pub fn in_field(mut self, key: &str) -> Self {
         prepend_key(&mut self.inner.path, key);
         self
     }
 
+    /// The error of a value at this index of an array.
     #[cold]
-    pub(crate) fn at_index(mut self, index: usize) -> Self {
+    #[must_use]
+    pub fn at_index(mut self, index: usize) -> Self {
         prepend_index(&mut self.inner.path, index);
         self
     }
@@ -126,8 +132,10 @@ pub(crate) enum Found {
 }
 
 impl DecodeError {
+    /// An error with this message, which should not contain the value. The enclosing document adds the path.
     #[cold]
-    pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
+    #[must_use]
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
         Self {
             inner: Box::new(DecodeDetails {
@@ -212,6 +220,17 @@ impl DecodeError {
         self
     }
 
+    /// Adds the element that encloses the error: its type and offset if the error is about the whole value, otherwise only
+    /// the offset.
+    #[cold]
+    pub(crate) fn within(self, kind: ElementType, offset: usize) -> Self {
+        if self.inner.offset.is_none() {
+            self.locate(kind, offset)
+        } else {
+            self.rebase(offset)
+        }
+    }
+
     /// Converts an offset in a part of the input, which starts at `base`, to one in the whole
     /// input.
     #[cold]
@@ -222,14 +241,18 @@ impl DecodeError {
         self
     }
 
+    /// The error of a value in the field of a document with this key.
     #[cold]
-    pub(crate) fn in_field(mut self, key: &str) -> Self {
+    #[must_use]
+    pub fn in_field(mut self, key: &str) -> Self {
         prepend_key(&mut self.inner.path, key);
         self
     }
 
+    /// The error of a value at this index of an array.
     #[cold]
-    pub(crate) fn at_index(mut self, index: usize) -> Self {
+    #[must_use]
+    pub fn at_index(mut self, index: usize) -> Self {
         prepend_index(&mut self.inner.path, index);
         self
     }

@@ -18,16 +18,6 @@ pub(crate) const UUID: &str = "$__bson_private_uuid";
 pub(crate) const HUMAN_READABLE: &str = "$__bson_private_human_readable";
 /// Newtype of crate bson: invalid UTF-8 in its strings is replaced.
 pub(crate) const UTF8_LOSSY: &str = "$__bson_private_utf8_lossy";
-/// Struct of this crate: raw ids, then the value that contains them; see `raw_ids`.
-pub(crate) const RAW_IDS: &str = "$marula_raw_ids";
-/// Field of [`RAW_IDS`]: one raw id.
-pub(crate) const RAW_ID: &str = "raw_id";
-/// Field of [`RAW_IDS`]: the type of a value whose stored form follows.
-pub(crate) const STORED_TYPE: &str = "stored_type";
-/// Field of [`RAW_IDS`]: the address and the stored form of a value.
-pub(crate) const STORED: &str = "stored";
-/// Field of [`RAW_IDS`]: the value.
-pub(crate) const VALUE: &str = "value";
 /// Newtype of this crate: requests the stored form of any value; see `exact`.
 pub(crate) const STORED_VALUE: &str = "$marula_stored_value";
 /// Newtype of this crate: requests the stored form of a document; see `exact`.

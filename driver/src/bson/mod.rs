@@ -76,8 +76,8 @@
 //! Extended JSON (`{"$oid": "…"}`), which the types of this module read. In an untagged enum list
 //! them before maps and structs with default values.
 //!
-//! `uuid::Uuid` and types of plain bytes do not read a map. There, use [`Uuid`] or
-//! [`uuid_as_binary`] for a UUID, and [`Binary`] for bytes of a subtype other than 0. Otherwise
+//! `uuid::Uuid` and types of plain bytes do not read a map. There, use [`Uuid`] for a UUID, and
+//! [`Binary`] for bytes of a subtype other than 0. Otherwise
 //! reading fails; it never yields a value of another subtype.
 //!
 //! [bson]: https://docs.rs/bson
@@ -85,6 +85,8 @@
 #![warn(clippy::indexing_slicing)]
 
 mod capacity;
+#[doc(hidden)]
+pub mod codec;
 mod convert;
 mod db_ref;
 mod de;
@@ -94,15 +96,12 @@ pub mod exact;
 mod extended_json;
 mod limits;
 mod markers;
-#[doc(hidden)]
-pub mod raw_ids;
 mod raw_reader;
 mod raw_value;
 mod same_type;
 mod ser;
 mod text;
 mod tree;
-pub mod uuid_as_binary;
 mod validate;
 mod vector;
 mod writer;

@@ -1,6 +1,5 @@
 //! The handlers of `/customers`.
 
-use axum::Json as Reply;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -27,16 +26,16 @@ pub async fn create(
     let customer = new.into_model()?;
     shop.customers.insert_one(&customer).await?;
     let location = [(header::LOCATION, format!("/customers/{}", customer.id))];
-    Ok((StatusCode::CREATED, location, Reply(CustomerView::from(customer))))
+    Ok((StatusCode::CREATED, location, Json(CustomerView::from(customer))))
 }
 
 /// `GET /customers/{id}`: 200 with the customer; 404 if it does not exist.
 ///
 /// # Errors
 /// See [`ApiError`].
-pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Reply<CustomerView>, ApiError> {
+pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Json<CustomerView>, ApiError> {
     let customer = shop.customers.find_by_id(id).await?;
-    Ok(Reply(customer.ok_or(ApiError::NotFound("customer"))?.into()))
+    Ok(Json(customer.ok_or(ApiError::NotFound("customer"))?.into()))
 }
 
 /// `GET /customers`: a page of customers, oldest first.
@@ -46,7 +45,7 @@ pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Repl
 pub async fn list(
     State(shop): State<Shop>,
     Query(query): Query<CustomerQuery>,
-) -> Result<Reply<Listed<CustomerView>>, ApiError> {
+) -> Result<Json<Listed<CustomerView>>, ApiError> {
     let size = page_size(query.limit)?;
     let page = shop
         .customers
@@ -54,5 +53,5 @@ pub async fn list(
         .collation(Customer::email_collation())
         .keyset(|c| c.id().asc(), query.cursor.as_deref(), size)
         .await?;
-    Ok(Reply(page.into()))
+    Ok(Json(page.into()))
 }

@@ -1,6 +1,5 @@
 //! The handlers of `/orders`.
 
-use axum::Json as Reply;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -31,15 +30,15 @@ pub async fn create(
     }
     shop.orders.insert_one(&order).await?;
     let location = [(header::LOCATION, format!("/orders/{}", order.id))];
-    Ok((StatusCode::CREATED, location, Reply(OrderView::from(order))))
+    Ok((StatusCode::CREATED, location, Json(OrderView::from(order))))
 }
 
 /// `GET /orders/{id}`: 200 with the order; 404 if it does not exist.
 ///
 /// # Errors
 /// See [`ApiError`].
-pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Reply<OrderView>, ApiError> {
-    Ok(Reply(find(&shop, id).await?.into()))
+pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Json<OrderView>, ApiError> {
+    Ok(Json(find(&shop, id).await?.into()))
 }
 
 /// `GET /orders`: a page of the orders that match all parameters of the query, newest first.
@@ -49,7 +48,7 @@ pub async fn show(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Repl
 pub async fn list(
     State(shop): State<Shop>,
     Query(query): Query<OrderQuery>,
-) -> Result<Reply<Listed<OrderView>>, ApiError> {
+) -> Result<Json<Listed<OrderView>>, ApiError> {
     let size = page_size(query.limit)?;
     let page = shop
         .orders
@@ -66,7 +65,7 @@ pub async fn list(
             size,
         )
         .await?;
-    Ok(Reply(page.into()))
+    Ok(Json(page.into()))
 }
 
 /// `PATCH /orders/{id}/lines/{sku}`: sets the quantity of one line, in one atomic update; 409 if
@@ -78,7 +77,7 @@ pub async fn change_line(
     State(shop): State<Shop>,
     Path((id, sku)): Path<(Uuid, String)>,
     Json(change): Json<LineChange>,
-) -> Result<Reply<OrderView>, ApiError> {
+) -> Result<Json<OrderView>, ApiError> {
     let quantity = change.quantity()?;
     let changed = shop
         .orders
@@ -94,7 +93,7 @@ pub async fn change_line(
         .return_document(ReturnDocument::After)
         .await?;
     if let Some(order) = changed {
-        return Ok(Reply(order.into()));
+        return Ok(Json(order.into()));
     }
     // No order matched. Find out which condition failed.
     let order = find(&shop, id).await?;
@@ -110,7 +109,7 @@ pub async fn change_line(
 ///
 /// # Errors
 /// See [`ApiError`].
-pub async fn pay(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Reply<OrderView>, ApiError> {
+pub async fn pay(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Json<OrderView>, ApiError> {
     let paid = shop
         .orders
         .find_one_and_update(
@@ -120,7 +119,7 @@ pub async fn pay(State(shop): State<Shop>, Path(id): Path<Uuid>) -> Result<Reply
         .return_document(ReturnDocument::After)
         .await?;
     if let Some(order) = paid {
-        return Ok(Reply(order.into()));
+        return Ok(Json(order.into()));
     }
     find(&shop, id).await?;
     Err(ApiError::Conflict("the order is not open"))

@@ -28,7 +28,7 @@ impl From<Customer> for CustomerView {
     }
 }
 
-/// The JSON of an order: with its total, and with dates as RFC 3339 text.
+/// The JSON of an order, with its total.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderView {
@@ -37,8 +37,8 @@ pub struct OrderView {
     status: Status,
     total_cents: i64,
     lines: Vec<Line>,
-    created_at: Option<String>,
-    paid_at: Option<String>,
+    created_at: DateTime,
+    paid_at: Option<DateTime>,
     note: Option<String>,
 }
 
@@ -51,17 +51,11 @@ impl From<Order> for OrderView {
             status: order.status,
             total_cents: order.lines.iter().map(cost).fold(0, i64::saturating_add),
             lines: order.lines,
-            created_at: text(order.created_at),
-            paid_at: order.paid_at.and_then(text),
+            created_at: order.created_at,
+            paid_at: order.paid_at,
             note: order.note,
         }
     }
-}
-
-/// The date as RFC 3339 text. `None` for dates after the year 9999, which RFC 3339 does not
-/// support.
-fn text(date: DateTime) -> Option<String> {
-    date.try_to_rfc3339_string().ok()
 }
 
 /// A page of a list, with the cursors of the next and the previous page.

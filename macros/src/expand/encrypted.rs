@@ -5,8 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
-use crate::expand::parts::{canonical, is_plain};
-use crate::expand::{at, buffered};
+use crate::code::at;
+use crate::expand::plain::{arguments, canonical, is_plain};
 use crate::model::{Accessor, AccessorKind, Encryption};
 use crate::parse::QueryKind;
 use crate::symbol;
@@ -81,10 +81,8 @@ pub(super) fn checks<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> Token
             (Some(encryption), _) => check(accessor, encryption),
             (None, AccessorKind::Typed) => check_elements(accessor),
             (None, AccessorKind::Opaque) => check_hidden(&accessor.ty),
-            (None, AccessorKind::As(stored)) if accessor.is_converted && is_plain(stored) => {
-                TokenStream::new()
-            }
-            (None, AccessorKind::As(stored)) => check_stated(&accessor.ty, stored, accessor.is_converted),
+            (None, AccessorKind::As(stored)) if is_plain(stored) => TokenStream::new(),
+            (None, AccessorKind::As(stored)) => check_stated(&accessor.ty, stored),
             (None, AccessorKind::Flat) => TokenStream::new(),
         })
         .collect()
@@ -94,10 +92,10 @@ pub(super) fn checks<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> Token
 /// in it as far as its name shows.
 pub(super) fn contents(ty: &Type) -> Vec<TokenStream> {
     let mut types = vec![ty];
-    buffered::arguments(ty, &mut types);
+    arguments(ty, &mut types);
     let probes = types.into_iter().flat_map(|ty| {
         let mut inner = Vec::new();
-        buffered::arguments(ty, &mut inner);
+        arguments(ty, &mut inner);
         // Its arguments are checked. A type without any can be an alias.
         let inside = inner.is_empty().then(|| quote!(<__m::Inside<#ty>>));
         [Some(quote!(<__m::Contents<#ty>>)), inside]
@@ -117,26 +115,16 @@ fn check_hidden(ty: &Type) -> TokenStream {
 }
 
 /// As [`check_hidden`], unless the type `stored`, in whose form the value is stored, has the encrypted fields. If it can
-/// contain them, a schema plan compares them. A function can convert a value to a document without them: not checked is a type
-/// with known fields.
-fn check_stated(ty: &Type, stored: &Type, by_function: bool) -> TokenStream {
+/// contain them, a schema plan compares them. A conversion can make a document without them: not checked is a type with known fields.
+fn check_stated(ty: &Type, stored: &Type) -> TokenStream {
     let hidden = contents(ty);
     let innermost = innermost(stored);
     let stated = quote!(<__m::Contents<#stored>>::ENCRYPTED || <__m::Scalar<#innermost>>::CAN_CONTAIN);
-    // An id, say, does not contain the model that is its type argument, and a function can convert a value to its hash.
+    // A conversion can make a scalar of a value, such as its hash.
     let scalar = quote!(<__m::Scalar<#innermost>>::IS_ONE);
-    let (condition, message) = match hidden.split_first() {
-        Some((own, inner)) if !by_function => (
-            quote!(!(#own::ENCRYPTED || !#scalar && (#(#inner::ENCRYPTED)||*))),
-            "the type of `as` does not have the encrypted fields of the value, which would be stored as they are; state the type \
-             that has them, or encrypt the whole value",
-        ),
-        _ => (
-            quote!(#scalar || <__m::Scalar<#innermost>>::IS_DESCRIBED || !(#(#hidden::ENCRYPTED)||*)),
-            "the function of `with` can store the encrypted fields of the value as they are, and the fields of the type of `as` \
-             are not known; state a type with `#[derive(Embedded)]`, or encrypt the whole value",
-        ),
-    };
+    let condition = quote!(#scalar || <__m::Scalar<#innermost>>::IS_DESCRIBED || !(#(#hidden::ENCRYPTED)||*));
+    let message = "the conversion can store the encrypted fields of the value as they are, and the fields of the type of `as` are not \
+                   known; state a type with `#[derive(Embedded)]`, or encrypt the whole value";
     quote_spanned! {at(ty.span())=>
         const _: () = ::core::assert!(#stated || #condition, #message);
     }
@@ -244,7 +232,7 @@ fn check(accessor: &Accessor, encryption: &Encryption) -> TokenStream {
             };
         })
     });
-    // The derive visits no parts of values of these types.
+    // The derive generates code for these types by their names.
     let named = canonical(ty)
         .map(|named| quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_named::<#named, #ty>;));
     quote!(#feature #of_type #null #fraction #named)

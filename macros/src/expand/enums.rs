@@ -2,38 +2,49 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::Ident;
 
+use crate::code::at;
 use crate::expand::fields::{accessors_type, documented, field_traits, methods, typed};
-use crate::expand::{at, buffered, json_schema, parts};
+use crate::expand::json_schema;
 use crate::model::{Content, Model, Place, Variant};
 
 pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
     let Model {
-        ident, fields_ident, ..
+        fields_ident,
+        generics,
+        ..
     } = model;
+    let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
+    let ty = generics.of(&model.ident);
     let type_ = accessors_type(model, fields_ident);
-    let (parts, schema) = (
-        parts::enumeration(ident, variants),
-        json_schema::enumeration(variants),
-    );
-    let traits = field_traits(model, &quote!(#parts #schema));
-    let checks = buffered::check_variants(variants);
+    let traits = field_traits(model, &json_schema::enumeration(variants));
     let types = variants.iter().map(|v| content_type(model, v));
+    let root_id = model.root.iter().filter_map(|root| root.id.as_ref());
+    let id = root_id.filter_map(|_| id(variants));
     let methods = variants.iter().map(|v| {
-        let (content, is) = (content(ident, v), is(v));
+        let (content, is) = (content(model, v), is(v));
         quote!(#content #is)
     });
     quote! {
         #type_
-        #checks
         #(#types)*
-        impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
+        impl<__R, __M: __m::Mode, #params> #fields_ident<__R, __M, #names> #clause {
+            #(#id)*
             #(#methods)*
         }
         #traits
-        impl __m::DerivedDocument for #ident {}
+        impl<#params> __m::DerivedDocument for #ty #clause {}
     }
+}
+
+/// The accessor of the id, which all variants of a model have.
+fn id(variants: &[Variant]) -> Option<TokenStream> {
+    let mut accessors = variants.iter().flat_map(|v| match &v.content {
+        Content::Fields { accessors, .. } => &accessors[..],
+        _ => &[],
+    });
+    let id = accessors.find(|a| a.name == "_id")?;
+    Some(methods(std::slice::from_ref(id), None))
 }
 
 /// The type of a variant's own fields.
@@ -47,16 +58,19 @@ fn content_type(model: &Model, variant: &Variant) -> TokenStream {
         _ => None,
     };
     let methods = methods(accessors, tag);
+    let generics = &model.generics;
+    let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     quote! {
         #type_
-        impl<__R, __M: __m::Mode> #ident<__R, __M> {
+        impl<__R, __M: __m::Mode, #params> #ident<__R, __M, #names> #clause {
             #methods
         }
     }
 }
 
 /// The accessor of a variant's content.
-fn content(owner: &Ident, variant: &Variant) -> TokenStream {
+fn content(model: &Model, variant: &Variant) -> TokenStream {
+    let (owner, names) = (model.generics.of(&model.ident), model.generics.names());
     let path = match (&variant.place, &variant.content) {
         (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.path, #tag)),
         // The content of a newtype variant is in the outer document, which has further fields.
@@ -80,7 +94,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
     let (output, body) = match &variant.content {
         Content::None | Content::Unit => return TokenStream::new(),
         Content::Fields { ident, .. } => (
-            quote!(#ident<__R, <__M as __m::Mode>::Optional>),
+            quote!(#ident<__R, <__M as __m::Mode>::Optional, #names>),
             quote!(#ident { path: #path }),
         ),
         Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),

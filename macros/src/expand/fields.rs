@@ -2,10 +2,12 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::Ident;
 use syn::spanned::Spanned;
 
-use crate::expand::{at, buffered, encrypted, json_schema, managed, parts, stated};
-use crate::model::{Accessor, AccessorKind, Model, Root};
+use crate::code::at;
+use crate::expand::{encrypted, json_schema, managed, plain};
+use crate::model::{Accessor, AccessorKind, Model, Root, names};
 
 /// The type of a struct's accessors, and its traits.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
@@ -18,25 +20,19 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     let ty = generics.of(ident);
     let methods = methods(accessors, maintained(model.root.as_ref()));
-    let (parts, forms) = parts::structure(model, accessors);
-    let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
-    let table = table(accessors, &forms);
+    let table = table(accessors);
     // A result can contain an array of documents with encrypted fields: that of a lookup.
     let stored = accessors.iter().filter(|_| !model.is_result);
     let is_generic = |a: &Accessor| {
         generics.are_in(&a.ty) || matches!(&a.kind, AccessorKind::As(stored) if generics.are_in(stored))
     };
     let encrypted = encrypted::checks(stored.filter(|a| !is_generic(a)));
-    let written = accessors.iter().filter(|a| !model.is_result && !is_generic(a));
-    let forms_are_right = stated::checks(written);
     let encrypts = encrypted::constant(accessors);
-    let traits = field_traits(model, &quote!(#encrypts #table #parts));
+    let traits = field_traits(model, &quote!(#encrypts #table));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
-        #checks
         #encrypted
-        #forms_are_right
         impl<__R, __M: __m::Mode, #params> #fields_ident<__R, __M, #names> #clause {
             #methods
         }
@@ -49,19 +45,20 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
 }
 
 /// The table of a struct's fields.
-fn table(accessors: &[Accessor], forms: &TokenStream) -> TokenStream {
+fn table(accessors: &[Accessor]) -> TokenStream {
     let read = accessors.iter().filter(|a| a.read).map(|a| &a.name);
     let schemas = json_schema::entries(accessors);
-    let has_stated = accessors
-        .iter()
-        .any(|a| matches!(&a.kind, AccessorKind::As(stored) if !parts::is_plain(stored)));
+    let has_documents = accessors.iter().any(|a| match &a.kind {
+        AccessorKind::As(stored) => !plain::is_plain(stored),
+        AccessorKind::Typed | AccessorKind::Flat => !plain::is_plain(&a.ty),
+        AccessorKind::Opaque => false,
+    });
     quote! {
         const FIELDS: &'static __m::FieldTable = &__m::FieldTable {
             is_present: true,
             read: &[#(#read),*],
             schemas: &[#(#schemas),*],
-            has_stated: #has_stated,
-            forms: &[#forms],
+            has_documents: #has_documents,
         };
     }
 }
@@ -129,8 +126,19 @@ fn maintained(root: Option<&Root>) -> Option<&str> {
 /// The methods of the fields of a struct or of a variant. Its document has a further field of the
 /// name `other`.
 pub(super) fn methods(accessors: &[Accessor], other: Option<&str>) -> TokenStream {
-    let beside = |a: &Accessor| parts::beside(accessors, &a.ident, other);
-    accessors.iter().map(|a| accessor(a, &beside(a))).collect()
+    let of = |a: &Accessor| accessor(a, &beside(accessors, &a.ident, other));
+    accessors.iter().map(of).collect()
+}
+
+/// The lists of the names of the fields beside a flattened one: those of the struct, and those of its
+/// other flattened fields.
+fn beside(accessors: &[Accessor], field: &Ident, other: Option<&str>) -> TokenStream {
+    let names = names(accessors).chain(other);
+    let flat = accessors
+        .iter()
+        .filter(|a| matches!(a.kind, AccessorKind::Flat) && a.ident != *field);
+    let types = flat.map(|a| &a.ty);
+    quote!(&[&[#(#names),*], #(<#types as __m::Field>::FIELDS.read),*])
 }
 
 /// The method of one field. The fields of a flattened value are beside those with the names in `beside`.
@@ -193,7 +201,7 @@ mod tests {
         let parsed = crate::parse::parse(input, root, &sink);
         let model = crate::model::resolve(&parsed, &sink);
         assert!(sink.finish().is_empty());
-        let code = crate::expand::expand(&model).to_string();
+        let code = crate::expand::expand(&model, &crate::codec::IdCodec::of(&parsed)).to_string();
         let before = code
             .split(&format!("pub fn {method} ("))
             .next()

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Lit;
 
-use crate::expand::at;
+use crate::code::at;
 use crate::model::{Comparison, Index, Partial};
 use crate::parse::index::{CollationOption, FieldPath, Key, KeyKind};
 

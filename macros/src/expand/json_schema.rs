@@ -5,7 +5,7 @@ use quote::quote;
 use syn::Type;
 
 use crate::expand::encrypted;
-use crate::expand::parts::is_plain;
+use crate::expand::plain::is_plain;
 use crate::model::{Accessor, AccessorKind, Content, Newtype, Place, Variant};
 
 /// The method of `Field`. `body` uses `__outer`.
@@ -51,11 +51,9 @@ pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStrea
         }
         let (schema, constraint) = match &accessor.kind {
             AccessorKind::Typed => (function(&accessor.ty), constraint),
-            AccessorKind::As(stored) if accessor.is_converted && is_plain(stored) => {
-                (function(stored), constraint)
-            }
+            AccessorKind::As(stored) if is_plain(stored) => (function(stored), constraint),
             AccessorKind::As(stored) => {
-                let schema = stored_as(stored, [&accessor.ty], accessor.is_converted);
+                let schema = stored_as(stored, [&accessor.ty]);
                 (quote!(|__outer| #schema), constraint)
             }
             AccessorKind::Flat => (function(&accessor.ty), quote!(FlattenedField)),
@@ -81,7 +79,7 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
                 quote!(.field(#name, #schema, #required))
             }
             AccessorKind::As(stored) => {
-                let schema = stored_as(stored, [&accessor.ty], accessor.is_converted);
+                let schema = stored_as(stored, [&accessor.ty]);
                 quote!(.field(#name, #schema, #required))
             }
             AccessorKind::Flat => {
@@ -101,7 +99,7 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
 pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
     match &newtype.converted {
         None => method(&of(&newtype.ty)),
-        Some(converted) => within(&stored_as(&newtype.ty, [converted], newtype.by_function)),
+        Some(converted) => within(&stored_as(&newtype.ty, [converted])),
     }
 }
 
@@ -116,19 +114,13 @@ fn unknown<'a>(types: impl IntoIterator<Item = &'a Type>) -> TokenStream {
     quote!(__m::unknown(__outer, &[#(#schemas),*]))
 }
 
-/// The schema of a value of one of the types that is stored in the form of another: by its own `Serialize`, or by a
-/// function.
-fn stored_as<'a>(stored: &Type, types: impl IntoIterator<Item = &'a Type>, by_function: bool) -> TokenStream {
-    if by_function && is_plain(stored) {
+/// The schema of a value of one of the types that is stored in the form of another.
+fn stored_as<'a>(stored: &Type, types: impl IntoIterator<Item = &'a Type>) -> TokenStream {
+    if is_plain(stored) {
         return of(stored);
     }
     let (stored, schemas) = (function(stored), contents(types));
-    let function = if by_function {
-        quote!(converted_as)
-    } else {
-        quote!(stored_as)
-    };
-    quote!(__m::#function(__outer, #stored, &[#(#schemas),*]))
+    quote!(__m::converted_as(__outer, #stored, &[#(#schemas),*]))
 }
 
 /// The functions that return the schemas of types that may have no typed paths, whatever their names are.
@@ -158,17 +150,15 @@ pub(super) fn enumeration(variants: &[Variant]) -> TokenStream {
 fn variant(variant: &Variant) -> TokenStream {
     let object = quote!(__m::ObjectSchema::default());
     let content = match &variant.content {
-        Content::None if variant.parts.is_empty() && variant.opaque.is_empty() => {
-            quote!(__m::BsonDocument::new())
-        }
-        Content::None => unknown(variant.parts.iter().map(|part| &part.ty).chain(&variant.opaque)),
+        Content::None if variant.contents.is_empty() => quote!(__m::BsonDocument::new()),
+        Content::None => unknown(&variant.contents),
         Content::Unit => quote!(__m::types(&["null"])),
         Content::Fields { accessors, .. } => {
             let object = fields(&object, accessors);
             quote!(#object.finish())
         }
-        Content::Newtype(ty) if variant.opaque.is_empty() => of(ty),
-        Content::Newtype(ty) => stored_as(ty, &variant.opaque, variant.by_function),
+        Content::Newtype(ty) if !variant.is_converted => of(ty),
+        Content::Newtype(ty) => stored_as(ty, &variant.contents),
     };
     let tag_field =
         |name: &str, tag: &str| quote!(.field(#name, __m::any_of(&[#tag], ::std::vec::Vec::new()), true));

@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::at;
+use crate::code::at;
+use crate::expand::root::id_reference;
 use crate::model::{CollectionOption, Managed, ManagedColumn, Model, Root, SchemaVersion};
 
 /// The constants and methods within `impl Model`.
@@ -29,11 +30,10 @@ pub(super) fn items(root: &Root) -> TokenStream {
     );
     let hooked = root.hooks.is_some();
     let id = root.id.as_ref().filter(|id| id.can_be_optional()).map(|id| {
-        let ident = &id.ident;
+        let reference = id_reference(id, &quote!(mut));
         quote! {
-            if let ::core::option::Option::Some(__id) = &__written.id {
-                use __m::{KeepId as _, SetId as _};
-                (&mut __m::ProbeMut(&mut self.#ident)).set_id(__id)?;
+            if let ::core::option::Option::Some(__stored) = &__written.id {
+                *#reference = __m::stored_id::<Self>(__stored)?;
             }
         }
     });
@@ -180,16 +180,21 @@ pub(super) fn checks(model: &Model, root: &Root) -> TokenStream {
         soft_delete,
         schema_version,
     } = &root.managed;
-    let (params, clause) = (model.generics.params(), model.generics.clause());
+    let clause = model.generics.model_clause(root.id.as_ref().map(|id| &id.ty));
+    let params = model.generics.params();
     let owner = model.generics.of(&model.ident);
     let versioned = schema_version.iter().map(|_| {
         quote! {
             impl<#params> __m::Versioned for #owner #clause {}
         }
     });
-    let version = version.iter().map(|column| {
-        let ty = &column.ty;
-        quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_version::<#ty>;)
+    // The version is counted in the stored form, and written back to the field.
+    let version = version.iter().flat_map(|column| {
+        let stored = Some(&column.stored).filter(|stored| **stored != column.ty);
+        stored
+            .into_iter()
+            .chain([&column.ty])
+            .map(|ty| quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_version::<#ty>;))
     });
     let dates = created_at.iter().chain(updated_at).map(|column| {
         let ty = &column.stored;

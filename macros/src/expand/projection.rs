@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{allowed, at};
+use crate::code::{allowed, at};
 use crate::model::{Accessor, AccessorKind, Body, Model};
 use crate::parse::projection::{From, Source};
 

@@ -5,18 +5,21 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
-use crate::expand::{at, collection as declared, index, managed, search};
+use crate::code::at;
+use crate::codec::IdCodec;
+use crate::expand::{collection as declared, index, managed, search};
 use crate::model::{Generics, Id, Model, Root};
 use crate::parse::IdSource;
 
-pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
+pub(super) fn root(model: &Model, root: &Root, id_codec: &IdCodec) -> TokenStream {
     let (managed_items, managed_checks) = (managed::items(root), managed::checks(model, root));
     let ident = &model.ident;
     let name = ident.unraw().to_string();
     let mut owner = ident.clone();
     owner.set_span(at(ident.span()));
     let generics = &model.generics;
-    let (params, clause, owner) = (generics.params(), generics.clause(), generics.of(&owner));
+    let clause = generics.model_clause(root.id.as_ref().map(|id| &id.ty));
+    let (params, owner) = (generics.params(), generics.of(&owner));
     let Root {
         collection,
         id,
@@ -40,17 +43,29 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let id_methods = id.as_ref().map_or_else(
         || {
             quote! {
-                const ID: __m::IdFunctions<Self::Id> = __m::IdFunctions {
-                    generate: ::core::option::Option::None,
-                    encode: __m::recoded_id,
-                };
+                const GENERATE_ID: ::core::option::Option<fn() -> Self::Id> = ::core::option::Option::None;
             }
         },
         |id| id_methods(id, &source),
     );
+    let unreachable = IdCodec::unreachable();
+    let IdCodec { write, read } = if id.is_some() { id_codec } else { &unreachable };
+    let id_codec = quote! {
+        fn encode_id(
+            __id: &Self::Id,
+            __out: &mut __m::codec::Writer<'_>,
+        ) -> ::core::result::Result<(), __m::codec::EncodeError> {
+            #write
+        }
+        fn decode_id(
+            __value: &__m::codec::Value<'_>,
+        ) -> ::core::result::Result<Self::Id, __m::codec::DecodeError> {
+            #read
+        }
+    };
     // All with the span of the type, where the compiler then reports a missing bound once.
     let model = quote_spanned! {at(ident.span())=>
-        use __m::{GeneratesNoIds as _, Serializes as _};
+        use __m::GeneratesNoIds as _;
         impl<#params> __m::Model for #owner #clause {
             type Id = #id_type;
             type IdSource = #source;
@@ -60,6 +75,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
                 #id_body
             }
             #id_methods
+            #id_codec
             #options
             #managed_items
             #search_indexes
@@ -73,9 +89,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
 }
 
 fn id_parts(id: &Id, generics: &Generics) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
-    let Id {
-        ident, ty, source, ..
-    } = id;
+    let Id { ty, source, .. } = id;
     let source_type = match source {
         IdSource::Auto => quote!(__m::Auto),
         IdSource::UuidV7 => quote!(__m::UuidV7),
@@ -92,39 +106,34 @@ fn id_parts(id: &Id, generics: &Generics) -> (TokenStream, TokenStream, TokenStr
     (
         quote!(#ty),
         source_type,
-        quote_spanned!(at(ident.span())=> &self.#ident),
+        id_reference(id, &TokenStream::new()),
         check,
     )
 }
 
+/// A reference to the id. An expression. `mutable`: `mut`, if it can be changed.
+pub(super) fn id_reference(id: &Id, mutable: &TokenStream) -> TokenStream {
+    let (ident, variants) = (&id.ident, &id.variants);
+    if variants.is_empty() {
+        return quote_spanned!(at(ident.span())=> &#mutable self.#ident);
+    }
+    quote_spanned!(at(ident.span())=> match self { #(Self::#variants { #ident: __id, .. })|* => __id })
+}
+
 /// The functions of the id.
 fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
-    let Id {
-        ident, ty, recoded, ..
-    } = id;
-    // A generated id would bypass the field's own conversion.
-    let (generate, encode) = if *recoded {
-        (quote!(::core::option::Option::None), quote!(__m::recoded_id))
-    } else {
-        (
-            quote!(<__m::IdProbe<#source, #ty>>::GENERATE),
-            quote!(<__m::TypeProbe<#ty>>::ENCODE),
-        )
-    };
+    let (ty, reference) = (&id.ty, id_reference(id, &TokenStream::new()));
     let lacks_id = id.can_be_optional().then(|| {
         quote! {
             #[inline]
             fn lacks_id(&self) -> bool {
                 use __m::{Always as _, Optional as _};
-                (&__m::Probe(&self.#ident)).is_none()
+                (&__m::Probe(#reference)).is_none()
             }
         }
     });
     quote! {
-        const ID: __m::IdFunctions<Self::Id> = __m::IdFunctions {
-            generate: #generate,
-            encode: #encode,
-        };
+        const GENERATE_ID: ::core::option::Option<fn() -> Self::Id> = <__m::IdProbe<#source, #ty>>::GENERATE;
         #lacks_id
     }
 }

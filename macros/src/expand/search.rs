@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::expand::at;
+use crate::code::at;
 use crate::expand::index::{accessors, bson};
 use crate::parse::search::{MappedField, SearchAttribute};
 

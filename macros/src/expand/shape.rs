@@ -2,13 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, Data, DataStruct, DeriveInput, Fields, GenericArgument, PathArguments, Type};
+use syn::{GenericArgument, PathArguments, Type};
 
+use crate::code::allowed;
 use crate::diagnostics::Sink;
-use crate::expand::{allowed, fields::documented};
+use crate::expand::fields::documented;
 use crate::model::{Accessor, AccessorKind, Body, Model};
 
-pub(crate) fn shape(model: &Model, input: &DeriveInput, sink: &Sink) -> TokenStream {
+pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
     if !model.usable {
         return TokenStream::new();
     }
@@ -32,10 +33,6 @@ pub(crate) fn shape(model: &Model, input: &DeriveInput, sink: &Sink) -> TokenStr
         [flat, ..] => vec![added(model, flat, &fields), joined(model, flat, &fields)],
     };
     let (structs, impls): (Vec<TokenStream>, Vec<TokenStream>) = parts.into_iter().flatten().unzip();
-    let deserialize = flat
-        .first()
-        .filter(|_| model.reads_itself)
-        .map(|flat| deserialize(model, input, flat));
     let (krate, allowed) = (&model.krate, allowed());
     quote! {
         #(#structs)*
@@ -45,73 +42,8 @@ pub(crate) fn shape(model: &Model, input: &DeriveInput, sink: &Sink) -> TokenStr
             use #krate::__private_v1 as __m;
             impl __m::Shape for #ident {}
             #(#impls)*
-            #deserialize
         };
     }
-}
-
-/// `Deserialize`, which reads the flattened field and the other fields from the same bytes.
-fn deserialize(model: &Model, input: &DeriveInput, flat: &Accessor) -> TokenStream {
-    let Data::Struct(DataStruct {
-        fields: Fields::Named(named),
-        ..
-    }) = &input.data
-    else {
-        return TokenStream::new();
-    };
-    let (ident, krate, flat_ident) = (&model.ident, &model.krate, &flat.ident);
-    let serde = quote!(#krate::__private_v1::serde).to_string().replace(' ', "");
-    let container = serde_attributes(&input.attrs);
-    let has_crate = container.iter().any(|attribute| names_crate(attribute));
-    let serde = (!has_crate).then(|| quote!(#[serde(crate = #serde)]));
-    let others = named
-        .named
-        .iter()
-        .filter(|f| f.ident.as_ref() != Some(flat_ident));
-    let (idents, fields): (Vec<_>, Vec<_>) = others
-        .map(|field| {
-            let (ident, ty, attributes) = (&field.ident, &field.ty, serde_attributes(&field.attrs));
-            (ident, quote!(#(#attributes)* #ident: #ty))
-        })
-        .unzip();
-    quote! {
-        impl<'de> __m::serde::Deserialize<'de> for #ident {
-            fn deserialize<__D: __m::serde::Deserializer<'de>>(
-                __deserializer: __D,
-            ) -> ::core::result::Result<Self, __D::Error> {
-                #[derive(__m::serde::Deserialize)]
-                #serde
-                #(#container)*
-                struct __Added {
-                    #(#fields,)*
-                }
-                __m::read_flattened(__deserializer, |__bytes| {
-                    let __added: __Added = __m::from_slice(__bytes)?;
-                    ::core::result::Result::Ok(#ident {
-                        #flat_ident: __m::from_slice(__bytes)?,
-                        #(#idents: __added.#idents,)*
-                    })
-                })
-            }
-        }
-    }
-}
-
-fn serde_attributes(attributes: &[Attribute]) -> Vec<&Attribute> {
-    attributes.iter().filter(|a| a.path().is_ident("serde")).collect()
-}
-
-/// Whether the attribute states the path of serde.
-fn names_crate(attribute: &Attribute) -> bool {
-    let mut found = false;
-    // Serde reports attributes that cannot be parsed.
-    attribute
-        .parse_nested_meta(|meta| {
-            found |= meta.path.is_ident("crate");
-            crate::parse::skip_value(&meta)
-        })
-        .ok();
-    found
 }
 
 /// A struct beside the user's, and the code in the block of implementations.

@@ -71,7 +71,7 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Col
         None => {}
     }
     if let Some(series) = &options.time_series {
-        let is_known = |path: &FieldPath| check_first(path, fields, &parsed.ident.to_string(), &[], sink);
+        let is_known = |path: &FieldPath| check_first(path, fields, parsed, &[], sink);
         match &series.time {
             Some(time) => {
                 if is_known(time) & series.meta.as_ref().is_none_or(is_known) {

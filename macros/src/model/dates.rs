@@ -37,13 +37,6 @@ impl Named {
         }
     }
 
-    fn noun(self) -> &'static str {
-        match self {
-            Named::Date => "date",
-            Named::Decimal => "decimal",
-        }
-    }
-
     fn features(self) -> &'static str {
         match self {
             Named::Date => "`chrono`, `time` or `jiff`",
@@ -101,24 +94,6 @@ fn foreign(last: &PathSegment, before: &[&PathSegment]) -> Option<Named> {
     DECIMALS.iter().any(is_decimal).then_some(Named::Decimal)
 }
 
-/// The date or decimal that a stated type is or contains.
-fn stated(ty: &Type) -> Option<(Named, String)> {
-    find(ty, &|last, before| {
-        if last.ident == "DateTime" {
-            return Some(Named::Date);
-        }
-        if last.ident == "Decimal128" {
-            return Some(Named::Decimal);
-        }
-        foreign(last, before)
-    })
-}
-
-/// Whether a stated type is or contains a date or a decimal.
-pub(crate) fn states(ty: &Type) -> bool {
-    stated(ty).is_some()
-}
-
 /// The alternative to `opaque`, if the type is or contains a date or a decimal of another crate.
 pub(super) fn advice(ty: &Type) -> Option<String> {
     let (named, name) = stored_as_text(ty)?;
@@ -131,17 +106,5 @@ pub(super) fn advice(ty: &Type) -> Option<String> {
          `#[serde(with = \"…\")]` and `#[document(as = marula::bson::{})]`; to store text, use `#[document(as = String)]`",
         named.features(),
         named.stored()
-    ))
-}
-
-/// The error of a stated date or decimal without a conversion, if the type is or contains one of another crate.
-pub(super) fn advice_as(ty: &Type, stored_as: &Type) -> Option<String> {
-    let (named, name) = stored_as_text(ty)?;
-    let (_, claim) = stated(stored_as).filter(|(claim, _)| *claim == named)?;
-    Some(format!(
-        "`as` states that the field is stored as `{claim}`, and the `Serialize` of `{name}` writes text, not a {}: remove `as` and \
-         enable the feature {} of marula, or convert it with `#[serde(with = \"…\")]`; to store text, use `#[document(as = String)]`",
-        named.noun(),
-        named.features()
     ))
 }

@@ -1,7 +1,7 @@
 //! Encrypted fields: checks where they are declared.
 
 use crate::diagnostics::Sink;
-use crate::model::fields;
+use crate::model::generics;
 use crate::parse::{EncryptedAttribute, Field, Parsed};
 
 /// An encrypted field.
@@ -63,7 +63,7 @@ pub(super) fn check(fields: &[Field], parsed: &Parsed, sink: &Sink) {
         if field.serde.skipped {
             sink.at(attribute.span, "serde skips the field: it is not stored");
         }
-        if fields::contains_parameter(parsed, field) {
+        if generics::are_in(&parsed.generics, &field.ty) {
             sink.at(
                 attribute.span,
                 "the type of an encrypted field cannot contain a type parameter: a collection has one type for each of them",

@@ -1,30 +1,28 @@
 //! Enums: the serde representation of each variant.
 
-use proc_macro2::Span;
 use syn::Ident;
 use syn::ext::IdentExt;
 
 use crate::case::{Rule, snake};
 use crate::diagnostics::Sink;
-use crate::model::{Body, Content, Part, Place, Variant, encrypted, fields, fresh};
+use crate::model::{Accessor, AccessorKind, Body, Content, Place, Variant, encrypted, fields, fresh};
 use crate::parse::{self, Name, Parsed, Shape};
 
 pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Body {
-    let serde = &parsed.serde;
-    for name in [&serde.tag, &serde.content].into_iter().flatten() {
-        fields::check_name(name, sink);
-    }
     let units = variants.iter().all(|v| matches!(v.shape, Shape::Unit));
-    if units && serde.tag.is_none() {
+    if units && parsed.serde.tag.is_none() {
         return names(variants, parsed);
     }
-    Body::Enum(
-        variants
-            .iter()
-            .filter(|v| !v.serde.skipped)
-            .map(|v| variant(v, parsed, sink))
-            .collect(),
-    )
+    Body::Enum(with_data(variants, parsed, sink))
+}
+
+/// The variants of an enum with data.
+pub(super) fn with_data(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Vec<Variant> {
+    for name in [&parsed.serde.tag, &parsed.serde.content].into_iter().flatten() {
+        fields::check_name(name, sink);
+    }
+    let stored = variants.iter().filter(|v| !v.serde.skipped);
+    stored.map(|v| variant(v, parsed, sink)).collect()
 }
 
 /// An enum of unit variants. Without names if the form of a value is not known.
@@ -41,12 +39,20 @@ fn names(variants: &[parse::Variant], parsed: &Parsed) -> Body {
 }
 
 /// The name of a variant that serde writes.
-fn tag(variant: &parse::Variant, parsed: &Parsed) -> String {
+pub(crate) fn tag(variant: &parse::Variant, parsed: &Parsed) -> String {
     let given = variant.serde.rename.as_ref().map(|n| n.value.clone());
     given.unwrap_or_else(|| {
         let rule = parsed.serde.rename_all;
         rule.variant(&variant.ident.unraw().to_string())
     })
+}
+
+/// The rule for the names of the fields of a variant.
+pub(crate) fn fields_rule(variant: &parse::Variant, parsed: &Parsed) -> Rule {
+    match variant.container.rename_all {
+        Rule::None => parsed.serde.rename_all_fields,
+        rule => rule,
+    }
 }
 
 fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
@@ -83,6 +89,9 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     } else {
         place
     };
+    if let Shape::Tuple(items) = &variant.shape {
+        fields::check_items(items, sink);
+    }
     let content = match &variant.shape {
         // The form of the content is not known.
         _ if variant.serde.with.is_some() => {
@@ -96,116 +105,66 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         Shape::Unit => Content::Unit,
         Shape::Named(named) => {
             encrypted::reject(named, "a field of an enum variant", sink);
-            let rule = if variant.container.rename_all == Rule::None {
-                serde.rename_all_fields
-            } else {
-                variant.container.rename_all
-            };
+            let rule = fields_rule(variant, parsed);
             fields::check_unwritten(named, false, sink);
             let ident = fresh(
                 &format!("{}{rust_name}Fields", parsed.ident.unraw()),
                 &parsed.identifiers,
             );
-            Content::Fields {
-                ident,
-                accessors: fields::resolve(named, &variant.container, rule, sink),
-            }
+            let accessors = fields::resolve(named, &variant.container, rule, sink);
+            check_tag(&place, &accessors, sink);
+            Content::Fields { ident, accessors }
         }
         Shape::Tuple(fields) if fields.iter().any(|f| f.attributes.encrypted.is_some()) => {
             encrypted::reject(fields, "the content of an enum variant", sink);
             Content::None
         }
-        Shape::Tuple(fields) => match &fields[..] {
+        Shape::Tuple(items) => match &items[..] {
+            [field] if !field.is_written() => Content::Unit,
             [field] => match fields::kind(field, sink) {
-                super::AccessorKind::Typed => Content::Newtype(field.ty.clone()),
-                super::AccessorKind::As(ty) => Content::Newtype(ty),
+                AccessorKind::Typed => Content::Newtype(field.ty.clone()),
+                AccessorKind::As(ty) => Content::Newtype(ty),
                 _ => Content::None,
             },
             _ => Content::None,
         },
     };
-    let name = snake(&rust_name);
+    let written = variant.shape.fields().iter().filter(|f| f.is_written());
     Variant {
-        ident: variant.ident.clone(),
-        parts: parts(variant, &content),
-        opaque: opaque(variant),
-        by_function: matches!(variant.shape.fields(), [field] if field.serde.with.is_some()),
-        is_tuple: matches!(&variant.shape, Shape::Tuple(fields) if fields.len() != 1),
+        contents: written.map(|f| f.ty.clone()).collect(),
+        is_converted: matches!(variant.shape.fields(), [field] if is_converted(field)),
         docs: variant.docs.clone(),
-        accessor: method(&name, variant.ident.span()),
-        is: Ident::new(&format!("is_{name}"), variant.ident.span()),
-        buffered: is_buffered(parsed),
-        read_types: read_types(variant),
+        accessor: accessor(variant),
+        is: Ident::new(&format!("is_{}", snake(&rust_name)), variant.ident.span()),
         place,
         content,
     }
 }
 
-/// The fields of a variant that are stored by their own types.
-fn parts(variant: &parse::Variant, content: &Content) -> Vec<Part> {
-    match (&variant.shape, content) {
-        _ if variant.serde.with.is_some() => Vec::new(),
-        (_, Content::Fields { accessors, .. }) => accessors.iter().filter_map(Part::of_accessor).collect(),
-        (Shape::Tuple(fields), _) => {
-            let written = fields.iter().enumerate().filter(|(_, f)| !f.serde.skipped);
-            let positions = written.enumerate();
-            positions
-                .filter(|(_, (_, f))| {
-                    let attributes = &f.attributes;
-                    attributes.opaque.is_none() && attributes.stored_as.is_none() && f.serde.with.is_none()
-                })
-                .map(|(position, (index, f))| Part {
-                    member: syn::Member::from(index),
-                    name: Some(position.to_string()),
-                    ty: f.ty.clone(),
-                })
-                .collect()
-        }
-        _ => Vec::new(),
+/// Rejects a field with the name of the tag, which is beside it.
+fn check_tag(place: &Place, accessors: &[Accessor], sink: &Sink) {
+    let Place::Beside { tag_name, .. } = place else {
+        return;
+    };
+    let is_tag = |a: &&Accessor| a.name == *tag_name && !matches!(a.kind, AccessorKind::Flat);
+    if let Some(field) = accessors.iter().find(is_tag) {
+        sink.on(
+            &field.ident,
+            format!("this field is stored as `{tag_name}`, which is the name of the tag; rename one of them"),
+        );
     }
 }
 
-/// The types of values whose stored form is not known, or that of another type that is stated.
-fn opaque(variant: &parse::Variant) -> Vec<syn::Type> {
-    let fields = match &variant.shape {
-        Shape::Tuple(fields) => fields,
-        Shape::Named(fields) if variant.serde.with.is_some() => fields,
-        Shape::Named(_) | Shape::Unit => return Vec::new(),
-    };
-    let is_opaque = |f: &parse::Field| {
-        f.attributes.opaque.is_some() || f.attributes.stored_as.is_some() || f.serde.with.is_some()
-    };
-    let written = fields.iter().filter(|f| !f.serde.skipped);
-    written
-        .filter(|f| variant.serde.with.is_some() || is_opaque(f))
-        .map(|f| f.ty.clone())
-        .collect()
+/// Whether a value is stored in another form than that of its type.
+fn is_converted(field: &parse::Field) -> bool {
+    field.attributes.opaque.is_some() || field.attributes.stored_as.is_some() || field.serde.with.is_some()
 }
 
-/// Whether serde reads the variants of the enum from a buffer. One untagged variant is enough:
-/// serde tries the tagged ones first.
-fn is_buffered(parsed: &Parsed) -> bool {
-    let serde = &parsed.serde;
-    let untagged = |variants: &[parse::Variant]| variants.iter().any(|v| v.serde.untagged);
-    serde.untagged
-        || (serde.tag.is_some() && serde.content.is_none())
-        || matches!(&parsed.body, parse::Body::Enum(variants) if untagged(variants))
-}
-
-/// The types whose own `Deserialize` reads a part of the variant.
-pub(super) fn read_types(variant: &parse::Variant) -> Vec<syn::Type> {
-    match &variant.shape {
-        Shape::Named(fields) | Shape::Tuple(fields) if !variant.serde.unread && !variant.serde.read_with => {
-            fields::read_types(fields)
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The identifier of a method. Raw if the name is a keyword.
-fn method(name: &str, span: Span) -> Ident {
-    match syn::parse_str::<Ident>(name) {
-        Ok(_) => Ident::new(name, span),
-        Err(_) => Ident::new_raw(name, span),
+/// The accessor of a variant. Raw if the name is a keyword.
+pub(super) fn accessor(variant: &parse::Variant) -> Ident {
+    let (name, span) = (snake(&variant.ident.unraw().to_string()), variant.ident.span());
+    match syn::parse_str::<Ident>(&name) {
+        Ok(_) => Ident::new(&name, span),
+        Err(_) => Ident::new_raw(&name, span),
     }
 }

@@ -4,13 +4,13 @@ use syn::ext::IdentExt;
 
 use crate::case::Rule;
 use crate::diagnostics::Sink;
-use crate::model::{Accessor, AccessorKind, Generics, dates, encrypted};
-use crate::parse::{Field, Name, Parsed, SerdeContainer};
+use crate::model::{Accessor, AccessorKind, dates, encrypted};
+use crate::parse::{Field, Name, SerdeContainer};
 
 /// The accessors of all fields that are stored. `owner`: the type or variant that has them.
 pub(super) fn resolve(fields: &[Field], owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Vec<Accessor> {
     let mut accessors: Vec<Accessor> = Vec::new();
-    for field in fields.iter().filter(|f| !f.serde.skipped) {
+    for field in fields.iter().filter(|f| f.is_written()) {
         let Some(accessor) = resolve_one(field, owner, rule, sink) else {
             continue;
         };
@@ -57,6 +57,17 @@ pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
     }
 }
 
+/// Rejects items of arrays, and contents of variants, that are only written or only read: an array has no names by which the others
+/// could be read.
+pub(super) fn check_items(fields: &[Field], sink: &Sink) {
+    for field in fields.iter().filter(|f| f.serde.skipped != f.serde.unread) {
+        sink.on(
+            &field.ty,
+            "a value without a name is written and read, or neither: use `#[serde(skip)]`, or a field with a name",
+        );
+    }
+}
+
 fn is_option(ty: &syn::Type) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
 }
@@ -85,17 +96,9 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         ty: field.ty.clone(),
         kind,
         read,
-        // Serde buffers only what it flattens itself.
-        read_by_type: read_by_type(field) && field.attributes.flatten.is_none(),
         required: read && !owner.default && !field.serde.default && !field.serde.omitted,
-        is_converted: field.serde.with.is_some(),
         encryption,
     })
-}
-
-/// Whether the type of a field contains a parameter of the struct.
-pub(super) fn contains_parameter(parsed: &Parsed, field: &Field) -> bool {
-    Generics::new(&parsed.generics).are_in(&field.ty)
 }
 
 /// Whether the fields of the value are fields of the outer document.
@@ -103,19 +106,8 @@ fn is_flat(field: &Field) -> bool {
     field.serde.flatten.is_some() || field.attributes.flatten.is_some()
 }
 
-/// Whether the type's own `Deserialize` reads the field.
-fn read_by_type(field: &Field) -> bool {
-    !field.serde.unread && !field.serde.read_with
-}
-
-/// The types of the fields that are read by their own `Deserialize`.
-pub(super) fn read_types(fields: &[Field]) -> Vec<syn::Type> {
-    let read = fields.iter().filter(|f| read_by_type(f));
-    read.map(|f| f.ty.clone()).collect()
-}
-
 /// The name that serde writes.
-pub(super) fn stored_name(field: &Field, rule: Rule) -> Option<String> {
+pub(crate) fn stored_name(field: &Field, rule: Rule) -> Option<String> {
     let ident = field.ident.as_ref()?;
     let given = field.serde.rename.as_ref().map(|n| n.value.clone());
     Some(given.unwrap_or_else(|| rule.field(&ident.unraw().to_string())))
@@ -139,11 +131,6 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
         return AccessorKind::Flat;
     }
     if let Some(ty) = &attributes.stored_as {
-        if field.serde.with.is_none()
-            && let Some(advice) = dates::advice_as(&field.ty, ty)
-        {
-            sink.on(ty, advice);
-        }
         return AccessorKind::As(ty.clone());
     }
     if let Some(span) = attributes.opaque {

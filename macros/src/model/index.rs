@@ -5,8 +5,8 @@ use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, LitStr, PathArguments, Type};
 
 use crate::diagnostics::{Sink, did_you_mean};
-use crate::model::fields;
 use crate::model::partial::{self, Partial};
+use crate::model::{enum_root, fields};
 use crate::parse::index::{FieldPath, IndexAttribute, Key, KeyKind};
 use crate::parse::{Field, Parsed};
 use crate::symbol;
@@ -28,7 +28,6 @@ pub(crate) struct Index {
 
 /// All indexes of the type: the `index(…)` attributes, then the shorthands on fields.
 pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Index> {
-    let owner = parsed.ident.to_string();
     let mut seen = Seen::default();
     let mut indexes = Vec::new();
     let id = fields::id_ident(fields, parsed.serde.rename_all);
@@ -38,7 +37,7 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
         check_id(attribute, id, sink);
         seen.check(attribute, sink);
         if known {
-            indexes.push(index(attribute, fields, &owner, sink));
+            indexes.push(index(attribute, fields, parsed, sink));
         }
     }
     for field in fields {
@@ -67,12 +66,12 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
         attribute.unique = unique;
         check_id(&attribute, id, sink);
         seen.check(&attribute, sink);
-        indexes.push(index(&attribute, fields, &owner, sink));
+        indexes.push(index(&attribute, fields, parsed, sink));
     }
     indexes
 }
 
-fn index(attribute: &IndexAttribute, fields: &[Field], owner: &str, sink: &Sink) -> Index {
+fn index(attribute: &IndexAttribute, fields: &[Field], parsed: &Parsed, sink: &Sink) -> Index {
     let keys = attribute.keys.iter().map(|k| Key {
         path: k.path.clone(),
         kind: match &k.kind {
@@ -111,7 +110,7 @@ fn index(attribute: &IndexAttribute, fields: &[Field], owner: &str, sink: &Sink)
         partial: attribute
             .partial
             .as_ref()
-            .and_then(|(e, _)| partial::resolve(e, fields, owner, sink)),
+            .and_then(|(e, _)| partial::resolve(e, fields, parsed, sink)),
     }
 }
 
@@ -119,13 +118,7 @@ fn index(attribute: &IndexAttribute, fields: &[Field], owner: &str, sink: &Sink)
 fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &Sink) -> bool {
     let mut known = true;
     for path in attribute.keys.iter().filter_map(|k| k.path.as_ref()) {
-        known &= check_first(
-            path,
-            fields,
-            &parsed.ident.to_string(),
-            &symbol::INDEX_FLAGS,
-            sink,
-        );
+        known &= check_first(path, fields, parsed, &symbol::INDEX_FLAGS, sink);
     }
     known
 }
@@ -135,7 +128,7 @@ fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &S
 pub(super) fn check_first(
     path: &FieldPath,
     fields: &[Field],
-    owner: &str,
+    parsed: &Parsed,
     flags: &[&'static str],
     sink: &Sink,
 ) -> bool {
@@ -157,6 +150,13 @@ pub(super) fn check_first(
             );
             false
         }
+        Some(_) if enum_root::is_variant(path, parsed) => {
+            sink.on(
+                first,
+                format!("`{first}` is a variant; continue the path with one of its fields"),
+            );
+            false
+        }
         Some(_) => true,
         None => {
             let names: Vec<String> = fields
@@ -164,8 +164,10 @@ pub(super) fn check_first(
                 .filter_map(|f| f.ident.as_ref().map(|i| i.unraw().to_string()))
                 .collect();
             let flags = flags.iter().copied().filter(|_| path.segments.len() == 1);
-            let hint = did_you_mean(&first.to_string(), names.iter().map(String::as_str).chain(flags));
-            sink.on(first, format!("no field `{first}` of `{owner}`{hint}"));
+            let hint = enum_root::hint(first, parsed).unwrap_or_else(|| {
+                did_you_mean(&first.to_string(), names.iter().map(String::as_str).chain(flags))
+            });
+            sink.on(first, format!("no field `{first}` of `{}`{hint}", parsed.ident));
             false
         }
     }

@@ -3,6 +3,7 @@
 use proc_macro2::Span;
 use syn::{Ident, Type};
 
+use crate::case::Rule;
 use crate::diagnostics::{Sink, did_you_mean};
 use crate::model::fields;
 use crate::parse::{self, ManagedField, Parsed};
@@ -73,15 +74,16 @@ pub(super) fn resolve(parsed: &Parsed, named: &[parse::Field], sink: &Sink) -> M
         managed.soft_delete = soft_delete(parsed, named, given, sink);
     }
     if let Some(given) = &parsed.attributes.schema_version {
-        managed.schema_version = Some(schema_version(parsed, named, given, sink));
+        let names = named.iter().map(|f| (f, parsed.serde.rename_all));
+        managed.schema_version = Some(schema_version(parsed, names, given, sink));
     }
     managed
 }
 
-/// The version of the documents, which no field of the struct stores.
-fn schema_version(
+/// The version of the documents, which none of the fields stores.
+pub(super) fn schema_version<'a>(
     parsed: &Parsed,
-    named: &[parse::Field],
+    mut fields: impl Iterator<Item = (&'a parse::Field, Rule)>,
     given: &parse::SchemaVersion,
     sink: &Sink,
 ) -> SchemaVersion {
@@ -90,15 +92,14 @@ fn schema_version(
         .field
         .as_ref()
         .map_or_else(|| "schema_version".to_owned(), syn::LitStr::value);
-    let stores = |f: &&parse::Field| {
-        fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some(field.as_str())
-    };
+    let stores =
+        |(f, rule): &(&parse::Field, Rule)| fields::stored_name(f, *rule).as_deref() == Some(field.as_str());
     if field.is_empty() || field.starts_with('$') || field.contains(['.', '\0']) || field == "_id" {
         sink.at(
             span,
             format!("`{field}` cannot be the name of the field with the version; it is the name of one field other than `_id`"),
         );
-    } else if let Some(other) = named.iter().find(stores).and_then(|f| f.ident.as_ref()) {
+    } else if let Some(other) = fields.find(stores).and_then(|(f, _)| f.ident.as_ref()) {
         sink.at(
             span,
             format!(

@@ -12,9 +12,10 @@ use crate::symbol;
 mod collection;
 pub(crate) mod dates;
 mod encrypted;
-mod enums;
-mod fields;
-mod generics;
+mod enum_root;
+pub(crate) mod enums;
+pub(crate) mod fields;
+pub(crate) mod generics;
 mod index;
 mod managed;
 mod partial;
@@ -40,12 +41,8 @@ pub(crate) struct Model {
     /// The name of the generated accessors.
     pub(crate) fields_ident: Ident,
     pub(crate) body: Body,
-    /// The types whose own `Deserialize` reads a part of a value.
-    pub(crate) read_types: Vec<Type>,
     /// The additions of `Document`.
     pub(crate) root: Option<Root>,
-    /// Whether the derive implements `Deserialize`: a shape with `#[document(flatten)]`.
-    pub(crate) reads_itself: bool,
     /// Whether values are results, which are not stored: a shape or a projection.
     pub(crate) is_result: bool,
     /// Whether values are only read: a projection.
@@ -67,6 +64,19 @@ pub(crate) enum Body {
     Enum(Vec<Variant>),
 }
 
+impl Body {
+    /// The types of the stored fields.
+    fn types(&self) -> Vec<&Type> {
+        match self {
+            Self::Struct(accessors) => accessors.iter().flat_map(Accessor::types).collect(),
+            Self::Newtype(newtype) => std::iter::once(&newtype.ty).chain(&newtype.converted).collect(),
+            Self::Plain | Self::Names(_) => Vec::new(),
+            Self::Opaque(types) => types.iter().collect(),
+            Self::Enum(variants) => variants.iter().flat_map(Variant::types).collect(),
+        }
+    }
+}
+
 /// One field.
 pub(crate) struct Accessor {
     pub(crate) ident: Ident,
@@ -80,14 +90,20 @@ pub(crate) struct Accessor {
     pub(crate) kind: AccessorKind,
     /// Whether serde reads the field under its stored name.
     pub(crate) read: bool,
-    /// Whether the type's own `Deserialize` reads the field.
-    pub(crate) read_by_type: bool,
     /// Whether each document has the field.
     pub(crate) required: bool,
-    /// Whether serde writes the field with a function, and not by its type.
-    pub(crate) is_converted: bool,
     /// How the field is encrypted.
     pub(crate) encryption: Option<Encryption>,
+}
+
+impl Accessor {
+    fn types(&self) -> impl Iterator<Item = &Type> {
+        let stored = match &self.kind {
+            AccessorKind::As(stored) => Some(stored),
+            _ => None,
+        };
+        std::iter::once(&self.ty).chain(stored)
+    }
 }
 
 /// The names of the fields beside a flattened one, also those under which they are only read.
@@ -119,47 +135,24 @@ pub(crate) struct Newtype {
     pub(crate) member: Option<Member>,
     /// The type of the field, if another type is stated.
     pub(crate) converted: Option<Type>,
-    /// Whether serde writes the field with a function, and not by its type.
-    pub(crate) by_function: bool,
-    /// Whether the type has no other field.
-    pub(crate) is_only: bool,
+    /// The fields that are not stored.
+    pub(crate) others: Vec<Unstored>,
 }
 
-/// A field that is stored by its own type.
-pub(crate) struct Part {
+/// A field that is not stored.
+pub(crate) struct Unstored {
     pub(crate) member: Member,
-    /// The stored name. `None` if its fields are fields of the outer document.
-    pub(crate) name: Option<String>,
     pub(crate) ty: Type,
-}
-
-impl Part {
-    /// The field, if it is stored by its own type.
-    pub(crate) fn of_accessor(accessor: &Accessor) -> Option<Self> {
-        let name = match accessor.kind {
-            AccessorKind::Typed => Some(accessor.name.clone()),
-            AccessorKind::Flat => None,
-            AccessorKind::As(_) | AccessorKind::Opaque => return None,
-        };
-        Some(Part {
-            member: Member::Named(accessor.ident.clone()),
-            name,
-            ty: accessor.ty.clone(),
-        })
-    }
+    /// The function of `default`. `None` for the trait.
+    pub(crate) default: Option<syn::ExprPath>,
 }
 
 /// One variant of an enum with data.
 pub(crate) struct Variant {
-    pub(crate) ident: Ident,
-    /// The fields that are stored by their own types.
-    pub(crate) parts: Vec<Part>,
-    /// The types of the other values, whose stored form is not known or that of another type.
-    pub(crate) opaque: Vec<Type>,
-    /// Whether serde writes the only one of them with a function.
-    pub(crate) by_function: bool,
-    /// Whether the content is stored as an array.
-    pub(crate) is_tuple: bool,
+    /// The types of the stored values.
+    pub(crate) contents: Vec<Type>,
+    /// Whether the content is stored in the form of another type.
+    pub(crate) is_converted: bool,
     /// Its documentation.
     pub(crate) docs: Vec<syn::Attribute>,
     /// The name of its accessor.
@@ -168,10 +161,18 @@ pub(crate) struct Variant {
     pub(crate) is: Ident,
     pub(crate) place: Place,
     pub(crate) content: Content,
-    /// Whether serde reads the content from a buffer.
-    pub(crate) buffered: bool,
-    /// The types whose own `Deserialize` reads a part of the content.
-    pub(crate) read_types: Vec<Type>,
+}
+
+impl Variant {
+    fn types(&self) -> Vec<&Type> {
+        let mut types: Vec<&Type> = self.contents.iter().collect();
+        match &self.content {
+            Content::None | Content::Unit => {}
+            Content::Fields { accessors, .. } => types.extend(accessors.iter().flat_map(Accessor::types)),
+            Content::Newtype(ty) => types.push(ty),
+        }
+        types
+    }
 }
 
 /// Where the content of a variant is stored, and how a filter matches the variant.
@@ -223,8 +224,8 @@ pub(crate) struct Id {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
     pub(crate) source: IdSource,
-    /// Whether it is stored in another form than that of its type.
-    pub(crate) recoded: bool,
+    /// The variants of an enum, which all have the field.
+    pub(crate) variants: Vec<Ident>,
 }
 
 impl Id {
@@ -242,15 +243,15 @@ impl Id {
 pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
     let fields_ident = fresh(&format!("{}Fields", parsed.ident.unraw()), &parsed.identifiers);
     let (body, root) = if parsed.root {
-        let (accessors, root) = root::resolve(parsed, sink);
-        (Body::Struct(accessors), Some(root))
+        let (body, root) = root::resolve(parsed, sink);
+        (body, Some(root))
     } else {
         (embedded(parsed, sink), None)
     };
     Model {
         ident: parsed.ident.clone(),
         vis: parsed.vis.clone(),
-        generics: Generics::new(&parsed.generics),
+        generics: Generics::new(&parsed.generics, body.types()),
         usable: parsed.usable,
         krate: parsed
             .attributes
@@ -259,27 +260,9 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
             .unwrap_or_else(|| syn::parse_quote!(::marula)),
         fields_ident,
         body,
-        read_types: read_types(parsed),
         root,
-        reads_itself: reads_itself(parsed),
         is_result: false,
         is_only_read: false,
-    }
-}
-
-fn reads_itself(parsed: &Parsed) -> bool {
-    matches!(&parsed.body, parse::Body::Named(fields) if fields.iter().any(|f| f.attributes.flatten.is_some()))
-}
-
-/// The types whose own `Deserialize` reads a part of a value of the type.
-fn read_types(parsed: &Parsed) -> Vec<Type> {
-    if parsed.serde.conversion.is_some() {
-        return parsed.serde.read_as.iter().cloned().collect();
-    }
-    match &parsed.body {
-        parse::Body::Named(fields) | parse::Body::Tuple(fields) => fields::read_types(fields),
-        parse::Body::Enum(variants) => variants.iter().flat_map(enums::read_types).collect(),
-        parse::Body::Empty => Vec::new(),
     }
 }
 
@@ -325,7 +308,7 @@ fn converted(parsed: &Parsed) -> Body {
         parse::Body::Enum(variants) => variants.iter().flat_map(|v| v.shape.fields()).collect(),
         parse::Body::Empty => Vec::new(),
     };
-    let written = fields.iter().filter(|f| !f.serde.skipped);
+    let written = fields.iter().filter(|f| f.is_written());
     let types: Vec<Type> = written.map(|f| f.ty.clone()).collect();
     if types.is_empty() {
         Body::Plain
@@ -337,11 +320,15 @@ fn converted(parsed: &Parsed) -> Body {
 /// A newtype, or another struct that serde stores as its only field.
 fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
     encrypted::reject(fields, "the content of a newtype", sink);
-    let stored: Vec<(usize, &parse::Field)> = fields
-        .iter()
-        .enumerate()
-        .filter(|(_, f)| !f.serde.skipped)
-        .collect();
+    let (stored, others): (Vec<_>, Vec<_>) = fields.iter().enumerate().partition(|(_, f)| f.is_written());
+    let member =
+        |index: usize, field: &parse::Field| field.ident.clone().map_or(Member::from(index), Member::Named);
+    let others = others.into_iter().map(|(index, field)| Unstored {
+        member: member(index, field),
+        ty: field.ty.clone(),
+        default: field.serde.functions.default.clone(),
+    });
+    let others = others.collect();
     match stored[..] {
         [(index, field)] => match fields::kind(field, sink) {
             AccessorKind::Opaque => Body::Opaque(vec![field.ty.clone()]),
@@ -349,15 +336,13 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
                 ty,
                 member: None,
                 converted: Some(field.ty.clone()),
-                by_function: field.serde.with.is_some(),
-                is_only: false,
+                others,
             })),
             _ => Body::Newtype(Box::new(Newtype {
                 ty: field.ty.clone(),
-                member: Some(field.ident.clone().map_or(Member::from(index), Member::Named)),
+                member: Some(member(index, field)),
                 converted: None,
-                by_function: false,
-                is_only: fields.len() == 1,
+                others,
             })),
         },
         _ => {

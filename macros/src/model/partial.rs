@@ -5,8 +5,8 @@ use syn::{BinOp, Expr, Ident, Member};
 
 use crate::diagnostics::Sink;
 use crate::model::index::check_first;
-use crate::parse::Field;
 use crate::parse::index::FieldPath;
+use crate::parse::{Field, Parsed};
 
 /// The filter of a partial index.
 pub(crate) enum Partial {
@@ -44,16 +44,16 @@ pub(crate) enum Comparison {
 
 const ALLOWED: &str = "a partial index allows only `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)`, `is_in(…)`, joined by `&&` and `||`";
 
-/// Parses the filter. `owner`: the name of the model. `None` after an error.
-pub(super) fn resolve(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -> Option<Partial> {
+/// Parses the filter. `None` after an error.
+pub(super) fn resolve(expr: &Expr, fields: &[Field], parsed: &Parsed, sink: &Sink) -> Option<Partial> {
     match expr {
-        Expr::Paren(e) => resolve(&e.expr, fields, owner, sink),
-        Expr::Group(e) => resolve(&e.expr, fields, owner, sink),
+        Expr::Paren(e) => resolve(&e.expr, fields, parsed, sink),
+        Expr::Group(e) => resolve(&e.expr, fields, parsed, sink),
         Expr::Binary(e) => match e.op {
             BinOp::And(_) | BinOp::Or(_) => {
                 let (left, right) = (
-                    resolve(&e.left, fields, owner, sink),
-                    resolve(&e.right, fields, owner, sink),
+                    resolve(&e.left, fields, parsed, sink),
+                    resolve(&e.right, fields, parsed, sink),
                 );
                 let (left, right) = (Box::new(left?), Box::new(right?));
                 Some(if matches!(e.op, BinOp::And(_)) {
@@ -74,7 +74,7 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -
                         return None;
                     }
                 };
-                let path = path(&e.left, fields, owner, sink)?;
+                let path = path(&e.left, fields, parsed, sink)?;
                 if is_name(&e.right, "null") {
                     sink.on(&e.right, "null is written as `None`: `field == None`");
                     return None;
@@ -93,13 +93,13 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -
             let method = e.method.clone();
             match (method.to_string().as_str(), e.args.len(), e.args.first()) {
                 ("exists", 0, _) => Some(Partial::Exists {
-                    path: path(&e.receiver, fields, owner, sink)?,
+                    path: path(&e.receiver, fields, parsed, sink)?,
                     method,
                 }),
                 ("type_is" | "is_in", 1, Some(argument)) => {
                     let argument = argument.clone();
                     Some(Partial::Call {
-                        path: path(&e.receiver, fields, owner, sink)?,
+                        path: path(&e.receiver, fields, parsed, sink)?,
                         method,
                         argument,
                     })
@@ -127,7 +127,7 @@ fn is_name(expr: &Expr, name: &str) -> bool {
 }
 
 /// The field of an expression. `None` after an error.
-fn path(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -> Option<FieldPath> {
+fn path(expr: &Expr, fields: &[Field], parsed: &Parsed, sink: &Sink) -> Option<FieldPath> {
     fn segments(expr: &Expr, out: &mut Vec<Ident>) -> bool {
         match expr {
             Expr::Path(e) => match e.path.get_ident() {
@@ -157,5 +157,5 @@ fn path(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -> Option<Field
         return None;
     }
     let path = FieldPath { segments: found };
-    check_first(&path, fields, owner, &[], sink).then_some(path)
+    check_first(&path, fields, parsed, &[], sink).then_some(path)
 }

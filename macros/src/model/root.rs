@@ -2,14 +2,15 @@
 
 use syn::Ident;
 
+use crate::case::Rule;
 use crate::diagnostics::Sink;
 use crate::model::index::{self, Index};
 use crate::model::{
-    Accessor, Id, Managed, Root, collection, encrypted, fields, managed, restrictions, search,
+    Body, Id, Managed, Root, collection, encrypted, enum_root, enums, fields, managed, restrictions, search,
 };
 use crate::parse::{self, IdSource, Parsed};
 
-pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
+pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Body, Root) {
     if let Some((attribute, span)) = &parsed.serde.conversion {
         sink.at(
             *span,
@@ -31,36 +32,51 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
         .as_ref()
         .map_or_else(String::new, syn::LitStr::value);
     let mut search_indexes = Vec::new();
-    let (accessors, id, indexes, options, managed) = match &parsed.body {
+    let (body, id, indexes, options, managed) = match &parsed.body {
         parse::Body::Named(named) => {
             fields::check_unwritten(named, parsed.serde.default, sink);
             encrypted::check(named, parsed, sink);
             let accessors = fields::resolve(named, &parsed.serde, parsed.serde.rename_all, sink);
-            let id = id(named, &parsed.ident, parsed, sink);
+            let id = id(named, parsed.serde.rename_all, &parsed.ident, sink);
             let indexes = index::resolve(parsed, named, sink);
             search_indexes = search::resolve(parsed, named, sink);
             let options = collection::resolve(parsed, named, sink);
             let managed = managed::resolve(parsed, named, sink);
             restrictions::check(parsed, named, &managed, sink);
-            (accessors, id, indexes, options, managed)
+            (Body::Struct(accessors), id, indexes, options, managed)
+        }
+        parse::Body::Enum(variants) => {
+            let body = Body::Enum(enums::with_data(variants, parsed, sink));
+            let id = enum_root::id(variants, parsed, sink);
+            let paths = enum_root::paths(variants, id.as_ref());
+            let indexes = index::resolve(parsed, &paths, sink);
+            search_indexes = search::resolve(parsed, &paths, sink);
+            let options = collection::resolve(parsed, &paths, sink);
+            let managed = enum_root::managed(variants, parsed, sink);
+            restrictions::check(parsed, &paths, &managed, sink);
+            (body, id, indexes, options, managed)
         }
         parse::Body::Tuple(_) => {
             sink.on(&parsed.ident, "`Document` is for structs with named fields");
             (
-                Vec::new(),
+                Body::Struct(Vec::new()),
                 None,
                 Vec::<Index>::new(),
                 Vec::new(),
                 Managed::default(),
             )
         }
-        // An enum or a union, reported already.
-        parse::Body::Enum(_) | parse::Body::Empty => {
-            (Vec::new(), None, Vec::new(), Vec::new(), Managed::default())
-        }
+        // A union, reported already.
+        parse::Body::Empty => (
+            Body::Struct(Vec::new()),
+            None,
+            Vec::new(),
+            Vec::new(),
+            Managed::default(),
+        ),
     };
     (
-        accessors,
+        body,
         Root {
             collection: name,
             id,
@@ -74,8 +90,9 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
     )
 }
 
-/// The id: the field with the attribute `id`, otherwise the one stored as `_id`.
-fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Option<Id> {
+/// The id: the field with the attribute `id`, otherwise the one stored as `_id`. `owner`: the struct or the variant with the
+/// fields.
+pub(super) fn id(named: &[parse::Field], rule: Rule, owner: &Ident, sink: &Sink) -> Option<Id> {
     let mut marked = named
         .iter()
         .filter_map(|f| f.attributes.id.map(|(span, source)| (f, span, source)));
@@ -87,15 +104,24 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
             format!("a document has one id, and `{name}` is the second; remove `id` from one field"),
         );
     }
-    let stored_as_id = |f: &&parse::Field| {
-        fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some("_id") && !f.serde.skipped
-    };
+    let stored_as_id =
+        |f: &&parse::Field| fields::stored_name(f, rule).as_deref() == Some("_id") && !f.serde.skipped;
+    if let Some(field) = named.iter().find(stored_as_id)
+        && (field.attributes.stored_as.is_some() || field.serde.with.is_some())
+    {
+        // `find_by_id` and the others send the form of the type.
+        sink.on(
+            &field.ty,
+            "an id has the form of its type; convert it in a newtype, which is then the type of the id: \
+             `struct OrderId(#[document(as = Type)] Uuid);`",
+        );
+    }
     let Some((field, span, source)) = first else {
         let Some(field) = named.iter().find(stored_as_id) else {
             match named.iter().filter_map(|f| f.ident.as_ref()).find(|i| *i == "_id") {
                 Some(id) => sink.on(id, "`_id` is renamed by `rename_all`: add `#[serde(rename = \"_id\")]`"),
                 None => sink.on(
-                    ident,
+                    owner,
                     "a document needs an id: mark a field with `#[document(id)]` and `#[serde(rename = \"_id\")]`",
                 ),
             }
@@ -105,11 +131,11 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
             ident: field.ident.clone()?,
             ty: field.ty.clone(),
             source: IdSource::Auto,
-            recoded: recoded(field),
+            variants: Vec::new(),
         });
     };
     if !stored_as_id(&field) {
-        let name = fields::stored_name(field, parsed.serde.rename_all).unwrap_or_default();
+        let name = fields::stored_name(field, rule).unwrap_or_default();
         let how = if field.serde.skipped {
             "it is skipped".to_owned()
         } else {
@@ -124,11 +150,6 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
         ident: field.ident.clone()?,
         ty: field.ty.clone(),
         source,
-        recoded: recoded(field),
+        variants: Vec::new(),
     })
-}
-
-/// Whether a field is stored in another form than that of its type.
-fn recoded(field: &parse::Field) -> bool {
-    field.serde.with.is_some() || field.attributes.stored_as.is_some() || field.attributes.opaque.is_some()
 }

@@ -27,8 +27,7 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<(St
         }
         names.push(name.clone());
         check(attribute, sink);
-        let owner = parsed.ident.to_string();
-        let is_known = |field: &MappedField| check_first(&field.path, fields, &owner, &[], sink);
+        let is_known = |field: &MappedField| check_first(&field.path, fields, parsed, &[], sink);
         if attribute
             .fields
             .iter()

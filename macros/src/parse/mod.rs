@@ -58,6 +58,18 @@ pub(crate) struct Field {
     pub(crate) serde: SerdeField,
 }
 
+impl Field {
+    /// Whether the field is a `PhantomData`, which is not stored.
+    pub(crate) fn is_phantom(&self) -> bool {
+        let is_phantom = matches!(&self.ty, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "PhantomData"));
+        is_phantom && self.attributes.opaque.is_none() && self.serde.with.is_none()
+    }
+
+    pub(crate) fn is_written(&self) -> bool {
+        !self.serde.skipped && !self.is_phantom()
+    }
+}
+
 pub(crate) struct Variant {
     pub(crate) ident: Ident,
     /// The documentation, which its accessor repeats.
@@ -102,30 +114,29 @@ pub(crate) struct ContainerAttributes {
     pub(crate) broken: bool,
 }
 
-/// The first parameter that is not supported, and why.
-fn unsupported_parameter(input: &DeriveInput) -> Option<(&GenericParam, &'static str)> {
-    let is_struct = matches!(&input.data, Data::Struct(data) if matches!(data.fields, Fields::Named(_)));
-    input.generics.params.iter().find_map(|param| match param {
-        _ if !is_struct => Some((
-            param,
-            "a type with generic parameters, except for a struct with named fields",
-        )),
-        GenericParam::Type(_) => None,
-        GenericParam::Lifetime(_) => {
-            Some((param, "a type that borrows: documents are read into owned values"))
+/// The parameters without their defaults, which implementations do not have.
+fn generics(input: &DeriveInput) -> Generics {
+    let mut generics = input.generics.clone();
+    for param in &mut generics.params {
+        match param {
+            GenericParam::Type(param) => param.default = None,
+            GenericParam::Const(param) => param.default = None,
+            GenericParam::Lifetime(_) => {}
         }
-        GenericParam::Const(_) => Some((param, "a type with constant parameters")),
-    })
+    }
+    generics
 }
 
 pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     let derive = if root { "Document" } else { "Embedded" };
     let mut usable = true;
-    if let Some((param, reason)) = unsupported_parameter(input) {
-        sink.on(param, format!("`{derive}` cannot be derived for {reason}"));
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        let reason = "a type that borrows: documents are read into owned values";
+        sink.on(lifetime, format!("`{derive}` cannot be derived for {reason}"));
         usable = false;
     }
     let attributes = container::parse(&input.attrs, root, sink);
+    serde::check(&input.attrs, sink);
     let serde = serde::container(&input.attrs, sink);
     let body = match &input.data {
         Data::Struct(data) => match &data.fields {
@@ -143,29 +154,21 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
                 Body::Empty
             }
         },
-        Data::Enum(data) if !root => Body::Enum(data.variants.iter().map(|v| variant(v, sink)).collect()),
-        Data::Enum(data) => {
-            sink.at(
-                data.enum_token.span,
-                "`Document` is for structs; derive `Embedded` for an enum and put it into a field",
-            );
-            Body::Empty
-        }
+        Data::Enum(data) => Body::Enum(data.variants.iter().map(|v| variant(v, root, sink)).collect()),
         Data::Union(data) => {
             sink.at(
                 data.union_token.span,
                 format!("`{derive}` cannot be derived for a union"),
             );
-            usable = root;
+            usable &= root;
             Body::Empty
         }
     };
-    usable &= unsupported_parameter(input).is_none();
     let identifiers = identifiers(&body);
     Parsed {
         ident: input.ident.clone(),
         vis: input.vis.clone(),
-        generics: input.generics.clone(),
+        generics: generics(input),
         root,
         usable,
         attributes,
@@ -177,6 +180,7 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
 }
 
 fn field(field: &syn::Field, root: bool, sink: &Sink) -> Field {
+    serde::check(&field.attrs, sink);
     Field {
         ident: field.ident.clone(),
         ty: field.ty.clone(),
@@ -192,15 +196,16 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(is_text).cloned().collect()
 }
 
-fn variant(variant: &syn::Variant, sink: &Sink) -> Variant {
+fn variant(variant: &syn::Variant, root: bool, sink: &Sink) -> Variant {
     let shape = match &variant.fields {
         Fields::Unit => Shape::Unit,
-        Fields::Named(fields) => Shape::Named(fields.named.iter().map(|f| field(f, false, sink)).collect()),
+        Fields::Named(fields) => Shape::Named(fields.named.iter().map(|f| field(f, root, sink)).collect()),
         Fields::Unnamed(fields) => {
-            Shape::Tuple(fields.unnamed.iter().map(|f| field(f, false, sink)).collect())
+            Shape::Tuple(fields.unnamed.iter().map(|f| field(f, root, sink)).collect())
         }
     };
     container::reject(&variant.attrs, "a variant", sink);
+    serde::check(&variant.attrs, sink);
     Variant {
         ident: variant.ident.clone(),
         docs: docs(&variant.attrs),

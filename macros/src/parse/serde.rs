@@ -2,7 +2,9 @@
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, LitStr, Token, Type};
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, ExprPath, LitStr, Token, Type, WherePredicate};
 
 use crate::case::Rule;
 use crate::diagnostics::Sink;
@@ -18,6 +20,8 @@ pub(crate) struct Name {
 /// Serde's attributes of a type or a variant.
 #[derive(Default)]
 pub(crate) struct SerdeContainer {
+    /// The name of the type, which is the tag of a struct with `tag`.
+    pub(crate) rename: Option<String>,
     pub(crate) rename_all: Rule,
     pub(crate) rename_all_fields: Rule,
     pub(crate) tag: Option<Name>,
@@ -32,8 +36,35 @@ pub(crate) struct SerdeContainer {
     pub(crate) read_as: Option<Type>,
     /// The type of `into`, which is written in place of this one.
     pub(crate) written_as: Option<Type>,
+    /// Whether `try_from` is the attribute of [`read_as`](Self::read_as), and not `from`.
+    pub(crate) is_fallible: bool,
     /// The span of `deny_unknown_fields`.
     pub(crate) deny_unknown: Option<Span>,
+    /// The function of `default`. `None` for the trait.
+    pub(crate) default_path: Option<ExprPath>,
+    pub(crate) bounds: Bounds,
+}
+
+/// The predicates of `bound`, for each direction. `None` if they are inferred.
+#[derive(Default)]
+pub(crate) struct Bounds {
+    pub(crate) written: Option<Vec<WherePredicate>>,
+    pub(crate) read: Option<Vec<WherePredicate>>,
+}
+
+/// The functions that a field states.
+#[derive(Default)]
+pub(crate) struct Functions {
+    /// The function of `default`. `None` for the trait.
+    pub(crate) default: Option<ExprPath>,
+    /// `skip_serializing_if`.
+    pub(crate) omit_if: Option<ExprPath>,
+    /// `serialize_with`, or the half of `with`.
+    pub(crate) write: Option<ExprPath>,
+    /// `deserialize_with`, or the half of `with`.
+    pub(crate) read: Option<ExprPath>,
+    /// Whether the functions are those of `bson::exact`, whose form is that of the type.
+    pub(crate) is_exact: bool,
 }
 
 /// Serde's attributes of a field or a variant.
@@ -61,13 +92,78 @@ pub(crate) struct SerdeField {
     pub(crate) other: bool,
     /// A variant without a tag in a tagged enum.
     pub(crate) untagged: bool,
+    pub(crate) functions: Functions,
+    pub(crate) bounds: Bounds,
+}
+
+/// All attributes of serde.
+const KNOWN: [&str; 28] = [
+    "alias",
+    "borrow",
+    "bound",
+    "content",
+    "crate",
+    "default",
+    "deny_unknown_fields",
+    "deserialize_with",
+    "expecting",
+    "flatten",
+    "from",
+    "getter",
+    "into",
+    "other",
+    "remote",
+    "rename",
+    "rename_all",
+    "rename_all_fields",
+    "serialize_with",
+    "skip",
+    "skip_deserializing",
+    "skip_serializing",
+    "skip_serializing_if",
+    "tag",
+    "transparent",
+    "try_from",
+    "untagged",
+    "with",
+];
+
+/// Rejects attributes that serde does not have: a model may have no other derive that does.
+pub(super) fn check(attributes: &[Attribute], sink: &Sink) {
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
+        let parsed = attribute.parse_nested_meta(|meta| {
+            let (name, span) = key(&meta);
+            if !KNOWN.contains(&name.as_str()) {
+                sink.at(span, format!("serde has no attribute `{name}`"));
+            }
+            skip_value(&meta)
+        });
+        if let Err(error) = parsed {
+            sink.at(error.span(), error.to_string());
+        }
+    }
 }
 
 fn items(attributes: &[Attribute], mut item: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>) {
     for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
-        // Serde reports attributes that cannot be parsed.
+        // `check` reports attributes that cannot be parsed.
         attribute.parse_nested_meta(|meta| item(&meta)).ok();
     }
+}
+
+/// The rule of this name.
+fn rule(name: &Name, sink: &Sink) -> Rule {
+    Rule::parse(&name.value).unwrap_or_else(|| {
+        sink.at(
+            name.span,
+            format!(
+                "serde has no rule `{}`; the rules are {}",
+                name.value,
+                Rule::names()
+            ),
+        );
+        Rule::None
+    })
 }
 
 pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer {
@@ -75,12 +171,12 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
     items(attributes, |meta| {
         let (name, span) = key(meta);
         match name.as_str() {
+            "rename" => out.rename = written_name(meta)?,
             "rename_all" => {
-                out.rename_all = both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
+                out.rename_all = both(meta, &name, sink)?.map_or(Rule::None, |name| rule(&name, sink));
             }
             "rename_all_fields" => {
-                out.rename_all_fields =
-                    both(meta, &name, sink)?.map_or(Rule::None, |n| Rule::parse(&n.value));
+                out.rename_all_fields = both(meta, &name, sink)?.map_or(Rule::None, |name| rule(&name, sink));
             }
             "tag" => out.tag = Some(literal(meta)?),
             "content" => out.content = Some(literal(meta)?),
@@ -88,8 +184,17 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
             "transparent" => out.transparent = true,
             "deny_unknown_fields" => out.deny_unknown = Some(span),
             "default" => {
-                skip_value(meta)?;
                 out.default = true;
+                out.default_path = path_if_any(meta)?;
+            }
+            "bound" => out.bounds = bounds(meta)?,
+            "remote" => {
+                skip_value(meta)?;
+                sink.at(
+                    span,
+                    "`remote` writes and reads values of another type; wrap that type in a newtype, or convert it with \
+                     `#[serde(from = \"…\", into = \"…\")]`",
+                );
             }
             "from" | "into" | "try_from" => {
                 let other = literal(meta)?;
@@ -98,6 +203,7 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
                     out.written_as = ty;
                 } else {
                     out.read_as = ty;
+                    out.is_fallible = name == "try_from";
                 }
                 out.conversion = Some((name, span));
             }
@@ -123,19 +229,31 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
             }
             "skip_deserializing" => out.unread = true,
             "default" => {
-                skip_value(meta)?;
                 out.default = true;
+                out.functions.default = path_if_any(meta)?;
             }
             "skip_serializing_if" => {
-                skip_value(meta)?;
                 out.omitted = true;
+                out.functions.omit_if = path_if_any(meta)?;
+            }
+            "bound" => out.bounds = bounds(meta)?,
+            "getter" => {
+                skip_value(meta)?;
+                sink.at(
+                    span,
+                    "`getter` belongs to `remote`, which the derives do not support",
+                );
             }
             "other" => out.other = true,
             "untagged" => out.untagged = true,
             "with" | "serialize_with" | "deserialize_with" => {
-                let function = literal(meta)?;
+                let function: LitStr = meta.value()?.parse()?;
                 out.read_with |= name != "serialize_with";
-                if name == "with" && is_exact(&function.value) {
+                if let Ok(path) = function.parse::<ExprPath>() {
+                    set_functions(&mut out.functions, &name, &path, function.span());
+                }
+                if name == "with" && is_exact(&function.value()) {
+                    out.functions.is_exact = true;
                     return Ok(());
                 }
                 if out.with.is_none() {
@@ -147,6 +265,60 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
         Ok(())
     });
     out
+}
+
+/// Sets the functions of `with` or of one of its halves.
+fn set_functions(functions: &mut Functions, attribute: &str, path: &ExprPath, span: Span) {
+    let of_module = |function: &str| {
+        let mut path = path.clone();
+        let name = syn::Ident::new(function, span);
+        path.path.segments.push(name.into());
+        path
+    };
+    match attribute {
+        "serialize_with" => functions.write = Some(path.clone()),
+        "deserialize_with" => functions.read = Some(path.clone()),
+        _ => {
+            functions.write = Some(of_module("serialize"));
+            functions.read = Some(of_module("deserialize"));
+        }
+    }
+}
+
+/// The path in the literal of an item. `None` if the item has no value.
+fn path_if_any(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<ExprPath>> {
+    if !meta.input.peek(Token![=]) {
+        return Ok(None);
+    }
+    let literal: LitStr = meta.value()?.parse()?;
+    literal.parse().map(Some)
+}
+
+/// `bound = "…"`, or `bound(serialize = "…", deserialize = "…")`.
+fn bounds(meta: &ParseNestedMeta<'_>) -> syn::Result<Bounds> {
+    let predicates = |meta: &ParseNestedMeta<'_>| -> syn::Result<Option<Vec<WherePredicate>>> {
+        let literal: LitStr = meta.value()?.parse()?;
+        let parser = Punctuated::<WherePredicate, Token![,]>::parse_terminated;
+        let tokens = literal.parse::<proc_macro2::TokenStream>();
+        let predicates = tokens.and_then(|tokens| parser.parse2(tokens));
+        Ok(predicates.ok().map(|all| all.into_iter().collect()))
+    };
+    if meta.input.peek(Token![=]) {
+        let both = predicates(meta)?;
+        return Ok(Bounds {
+            written: both.clone(),
+            read: both,
+        });
+    }
+    let mut out = Bounds::default();
+    meta.parse_nested_meta(|half| {
+        match key(&half).0.as_str() {
+            "serialize" => out.written = predicates(&half)?,
+            _ => out.read = predicates(&half)?,
+        }
+        Ok(())
+    })?;
+    Ok(out)
 }
 
 /// Whether a path is that of the module `bson::exact`.
@@ -161,6 +333,22 @@ fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {
         value: literal.value(),
         span: literal.span(),
     })
+}
+
+/// The name that is written: `rename = "x"` or `rename(serialize = "x")`.
+fn written_name(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
+    if meta.input.peek(Token![=]) {
+        return literal(meta).map(|name| Some(name.value));
+    }
+    let mut written = None;
+    meta.parse_nested_meta(|half| {
+        let value = literal(&half)?.value;
+        if half.path.is_ident("serialize") {
+            written = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(written)
 }
 
 /// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for

@@ -65,7 +65,6 @@
 //! documents after it.
 
 mod bucket;
-mod flatten;
 mod graph;
 mod group;
 mod join;
@@ -91,7 +90,6 @@ use crate::projection::{self, Projection};
 use crate::sort::IntoSort;
 
 #[doc(hidden)]
-pub use flatten::read_flattened;
 pub use graph::GraphLookup;
 pub use join::{Joins, Lookup};
 pub use near::{GeoNear, VectorSearch};

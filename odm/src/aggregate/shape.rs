@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::stages::{ShapeFields, Stages};
+use crate::bson::DecodeError;
+use crate::codec::{Decode, Value, read};
 use crate::expr::Expr;
 use crate::path::field::{DerivedDocument, Embedded, Field};
 use crate::path::{AsPath, Inner, Mode, Path, RawPath};
@@ -152,6 +154,15 @@ macro_rules! result_types {
             type Accessors = Self;
             fn inner(&self) -> &Self {
                 self
+            }
+        }
+
+        impl<'de, $($t: Decode<'de>),*> Decode<'de> for $name<$($t),*> {
+            fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
+                let elements = value.document()?;
+                Ok($name {
+                    $( $field: read::find(elements, stored_name!($field $($stored)?))?, )*
+                })
             }
         }
 

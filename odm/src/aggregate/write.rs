@@ -1,9 +1,8 @@
 //! Stages that write the results: `$merge` and `$out`.
 
-use serde::{Deserialize, Serialize};
-
 use crate::aggregate::Pipeline;
-use crate::bson::{Bson, Document, doc};
+use crate::bson::{Bson, DecodeError, Document, doc};
+use crate::codec::{Decode, Value};
 use crate::collection::first_encrypted;
 use crate::error::Error;
 use crate::expr::Raw;
@@ -13,7 +12,7 @@ use crate::path::{Mode, Path};
 
 /// The type of the documents after [`merge_into`](Pipeline::merge_into) and [`out`](Pipeline::out):
 /// there are none. Run the pipeline by [`execute`](Pipeline::execute).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written(());
 
 impl Field for Written {
@@ -263,5 +262,12 @@ fn written<S: Model>(stage: &str, argument: Bson) -> Raw {
                  insert them"
             ),
         ))),
+    }
+}
+
+/// There are no documents after the stage.
+impl<'de> Decode<'de> for Written {
+    fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
+        <()>::decode(value).map(Written)
     }
 }

@@ -3,30 +3,29 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeOwned, Visitor};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
-use crate::bson::raw_ids::DOCUMENT_BYTES;
-use crate::bson::{Bson, RawDocument, RawDocumentBuf};
+use crate::bson::codec::DOCUMENT_BYTES;
+use crate::bson::{Bson, DecodeError, RawDocument, RawDocumentBuf};
+use crate::codec::{DecodeOwned, from_bson, from_slice};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};
-use crate::form::decode::Undecodable;
 use crate::model::Model;
 use crate::path::field::Field;
 use crate::schema_version::{Outdated, SchemaVersion, WithoutField};
-use crate::stored::{decode_bytes, decode_raw, decode_value};
 
 /// Decodes a document of the present version, or of any version that can be upgraded to it. The error
 /// contains the collection, the `_id` and the path of the field.
 #[inline]
-fn decode<T: Field + DeserializeOwned>(
+fn decode<T: Field + DecodeOwned>(
     namespace: &Namespace,
     raw: &RawDocument,
     without_field: WithoutField,
 ) -> Result<T> {
     let failed = |error| Undecoded::new(raw, error).in_collection(namespace);
     let Some(version) = T::schema_version() else {
-        return match decode_raw(raw) {
+        return match from_slice(raw.as_bytes()) {
             Ok(found) => Ok(found),
             Err(error) => Err(failed(Failure::from(error))),
         };
@@ -36,15 +35,15 @@ fn decode<T: Field + DeserializeOwned>(
 
 /// Decodes a document of a model whose documents have a version.
 #[inline(never)]
-fn decode_version<T: Field + DeserializeOwned>(
+fn decode_version<T: Field + DecodeOwned>(
     version: SchemaVersion,
     raw: &RawDocument,
     without_field: WithoutField,
 ) -> std::result::Result<T, Failure> {
     let failed = |outdated| Failure::Outdated { version, outdated };
     match version.upgraded(raw, without_field).map_err(failed)? {
-        None => Ok(decode_raw(raw)?),
-        Some(upgraded) => Ok(decode_raw(&upgraded)?),
+        None => Ok(from_slice(raw.as_bytes())?),
+        Some(upgraded) => Ok(from_slice(upgraded.as_bytes())?),
     }
 }
 
@@ -58,7 +57,7 @@ pub(super) fn upgraded<D: Model>(
     version: SchemaVersion,
 ) -> Result<RawDocumentBuf> {
     let upgraded = match version.upgraded(raw, WithoutField::Old) {
-        Ok(Some(upgraded)) => decode_raw::<D>(&upgraded)
+        Ok(Some(upgraded)) => from_slice::<D>(upgraded.as_bytes())
             .map(|_| upgraded)
             .map_err(Failure::from),
         Ok(None) => Ok(raw.to_owned()),
@@ -68,19 +67,19 @@ pub(super) fn upgraded<D: Model>(
 }
 
 /// Decodes a value at a path.
-pub(crate) fn value_at<T: Field + DeserializeOwned + 'static>(
+pub(crate) fn value_at<T: Field + DecodeOwned + 'static>(
     namespace: &Namespace,
     id: Option<Bson>,
     path: &str,
     value: &Bson,
 ) -> Result<T> {
-    decode_value(value).map_err(|Undecodable { path: inner, source }| Error::Decode {
+    from_bson(value).map_err(|source| Error::Decode {
         collection: namespace.to_string(),
         id: id.map(Box::new),
-        path: match &*inner {
+        path: match source.path() {
             "" => path.to_owned(),
-            _ if inner.starts_with('[') => format!("{path}{inner}"),
-            _ => format!("{path}.{inner}"),
+            inner if inner.starts_with('[') => format!("{path}{inner}"),
+            inner => format!("{path}.{inner}"),
         },
         source,
     })
@@ -113,7 +112,7 @@ impl<D: Model> ReadAs<D> {
     }
 }
 
-impl<T: Field + DeserializeOwned> ReadAs<T> {
+impl<T: Field + DecodeOwned> ReadAs<T> {
     /// A projection.
     pub(crate) fn value() -> Self {
         ReadAs {
@@ -171,7 +170,7 @@ pub(super) struct Undecoded {
 /// Why a document cannot be decoded.
 enum Failure {
     /// It does not have the form of its type.
-    Form(Undecodable),
+    Form(DecodeError),
     /// It cannot be upgraded to the present version.
     Outdated {
         version: SchemaVersion,
@@ -179,13 +178,13 @@ enum Failure {
     },
 }
 
-impl From<Undecodable> for Failure {
-    fn from(error: Undecodable) -> Self {
+impl From<DecodeError> for Failure {
+    fn from(error: DecodeError) -> Self {
         Failure::Form(error)
     }
 }
 
-impl<'de, D: Field + DeserializeOwned> Deserialize<'de> for Found<D> {
+impl<'de, D: Field + DecodeOwned> Deserialize<'de> for Found<D> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
         deserializer.deserialize_newtype_struct(DOCUMENT_BYTES, FromBytes(PhantomData))
     }
@@ -194,7 +193,7 @@ impl<'de, D: Field + DeserializeOwned> Deserialize<'de> for Found<D> {
 /// Decodes a model from the bytes of its document.
 struct FromBytes<D>(PhantomData<fn() -> D>);
 
-impl<'de, D: Field + DeserializeOwned> Visitor<'de> for FromBytes<D> {
+impl<'de, D: Field + DecodeOwned> Visitor<'de> for FromBytes<D> {
     type Value = Found<D>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -204,7 +203,7 @@ impl<'de, D: Field + DeserializeOwned> Visitor<'de> for FromBytes<D> {
     #[inline]
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> std::result::Result<Found<D>, E> {
         let decoded = match D::schema_version() {
-            None => decode_bytes(bytes).map_err(Failure::from),
+            None => from_slice(bytes).map_err(Failure::from),
             Some(version) => versioned(version, bytes),
         };
         Ok(Found(decoded.map_err(|error| undecoded(bytes, error))))
@@ -212,14 +211,14 @@ impl<'de, D: Field + DeserializeOwned> Visitor<'de> for FromBytes<D> {
 }
 
 /// As [`decode_version`], from bytes.
-fn versioned<D: Field + DeserializeOwned>(
+fn versioned<D: Field + DecodeOwned>(
     version: SchemaVersion,
     bytes: &[u8],
 ) -> std::result::Result<D, Failure> {
     match RawDocument::from_bytes(bytes) {
         Ok(raw) => decode_version(version, raw, WithoutField::Old),
         // The decoder reports what is malformed.
-        Err(_) => Ok(decode_bytes(bytes)?),
+        Err(_) => Ok(from_slice(bytes)?),
     }
 }
 
@@ -231,7 +230,7 @@ fn undecoded(bytes: &[u8], error: Failure) -> Box<Undecoded> {
     })
 }
 
-impl<T: Field + DeserializeOwned> Found<T> {
+impl<T: Field + DecodeOwned> Found<T> {
     /// The document. The error contains the collection and the `_id`.
     pub(super) fn into_result(self, namespace: &Namespace, read_as: ReadAs<T>) -> Result<T> {
         let document = self.0.map_err(|undecoded| undecoded.in_collection(namespace))?;
@@ -252,14 +251,14 @@ impl Undecoded {
     fn in_collection(self, namespace: &Namespace) -> Error {
         let (collection, id) = (namespace.to_string(), self.id);
         match self.error {
-            Failure::Form(Undecodable { path, source })
+            Failure::Form(source)
             | Failure::Outdated {
-                outdated: Outdated::Invalid(Undecodable { path, source }),
+                outdated: Outdated::Invalid(source),
                 ..
             } => Error::Decode {
                 collection,
                 id,
-                path,
+                path: source.path().to_owned(),
                 source,
             },
             Failure::Outdated {

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
+use crate::codec::DecodeOwned;
 
 use crate::bson::Bson;
 use crate::collection::Collection;
@@ -105,7 +105,7 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     }
 }
 
-impl<'a, D: Model, T: Field + DeserializeOwned + 'static> Distinct<'a, D, T> {
+impl<'a, D: Model, T: Field + DecodeOwned + 'static> Distinct<'a, D, T> {
     fn run(self) -> impl Future<Output = Result<Vec<T>>> + Send + use<'a, D, T> {
         let Distinct {
             collection, field, ..
@@ -118,4 +118,4 @@ impl<'a, D: Model, T: Field + DeserializeOwned + 'static> Distinct<'a, D, T> {
     }
 }
 
-awaitable!(['a, D: Model, T: Field + DeserializeOwned + 'static] Distinct<'a, D, T> => Vec<T>);
+awaitable!(['a, D: Model, T: Field + DecodeOwned + 'static] Distinct<'a, D, T> => Vec<T>);

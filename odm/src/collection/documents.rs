@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use serde::de::DeserializeOwned;
+use crate::codec::DecodeOwned;
 
 use crate::bson::{RawDocument, RawDocumentBuf};
 use crate::collection::decode::ReadAs;
@@ -28,7 +28,7 @@ pub struct Documents<D> {
     call: Call,
 }
 
-impl<D: Field + DeserializeOwned> Documents<D> {
+impl<D: Field + DecodeOwned> Documents<D> {
     /// A function that reads a cursor as the documents of a call.
     pub(crate) fn of(
         namespace: Namespace,
@@ -138,7 +138,7 @@ impl<D: Field + DeserializeOwned> Documents<D> {
     }
 }
 
-impl<D: Field + DeserializeOwned> Stream for Documents<D> {
+impl<D: Field + DecodeOwned> Stream for Documents<D> {
     type Item = Result<D>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -2,6 +2,7 @@
 //! and the maintained fields.
 
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, decode_document, doc};
+use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
 use crate::collection::encrypted::encryptable;
@@ -11,7 +12,6 @@ use crate::error::{Error, Result, ValueError};
 use crate::filter::Conditions;
 use crate::managed::{WriteKind, Written};
 use crate::model::Model;
-use crate::stored::Stored;
 
 /// A document to be written.
 pub(super) struct Encoded {
@@ -89,7 +89,7 @@ pub(super) fn for_insert<D: Model>(
     let raw = if document.lacks_id() {
         with_new_id(collection, document)?
     } else {
-        to_raw(&Stored::new(document))?
+        codec::to_raw(document)?
     };
     if is_new {
         let id = raw.get("_id").ok().flatten();
@@ -118,7 +118,7 @@ pub(super) fn for_insert<D: Model>(
 /// fields.
 pub(super) fn for_insert_without_id<D: Model>(document: &D) -> Result<RawDocumentBuf> {
     let changed = checked(document, WriteKind::Insert)?;
-    encryptable::<D>(to_raw(&Stored::new(changed.as_ref().unwrap_or(document)))?)
+    encryptable::<D>(codec::to_raw(changed.as_ref().unwrap_or(document))?)
 }
 
 /// A document that replaces the stored one. Without an id, so that the stored document keeps its own,
@@ -129,7 +129,7 @@ pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
     if document.lacks_id() {
         return replacing::<D>(without_id(document)?);
     }
-    let raw = encryptable::<D>(to_raw(&Stored::new(document))?)?;
+    let raw = encryptable::<D>(codec::to_raw(document)?)?;
     let behavior = D::BEHAVIOR;
     if behavior.version.is_none() && behavior.updated_at.is_none() && behavior.schema.is_none() {
         return Ok(Encoded {
@@ -150,7 +150,7 @@ pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Re
     let raw = if document.lacks_id() {
         with_new_id(collection, document)?
     } else {
-        to_raw(&Stored::new(document))?
+        codec::to_raw(document)?
     };
     let id = raw.get("_id").ok().flatten();
     let id = id.and_then(|id| Bson::try_from(id).ok()).filter(|_| is_new);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use crate::bson::RawDocumentBuf;
+use crate::bson::codec::AppendDocument;
+use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::{for_insert, validated};
@@ -12,9 +12,8 @@ use crate::collection::save::Reference;
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, ErrorKind, InsertManyResult, InsertOneResult};
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{DriverCollection, Model};
 use crate::observe::Call;
-use crate::stored::Stored;
 
 /// What [`Collection::insert_many`] takes from an iterator: `D`, `&D`, `Box<D>` and `Arc<D>`, and
 /// `&mut D`, to which the stored values are written.
@@ -137,8 +136,8 @@ impl<'a, D: Model> InsertOne<'a, D> {
         }
         validated(document)?;
         send_one(
-            &self.collection.inner.clone_with_type(),
-            &Stored::new(document),
+            &self.collection.inner,
+            &codec::appended(document),
             self.options,
             self.session,
         )
@@ -148,13 +147,13 @@ impl<'a, D: Model> InsertOne<'a, D> {
 
 /// Inserts a document in its stored form. The driver's future is created before the returned one,
 /// which therefore does not contain the action.
-fn send_one<'a, T: Serialize + Send + Sync>(
-    collection: &'a driver::Collection<T>,
+fn send_one<'a, T: AppendDocument + Send + Sync>(
+    collection: &'a DriverCollection,
     document: &'a T,
     options: InsertOneOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<InsertOneResult>> + Send {
-    let inserting = collection.insert_one(document).with_options(options);
+    let inserting = collection.insert_one_appended(document).with_options(options);
     let sending = in_session!(session, inserting).into_future();
     async move { Ok(sending.await?) }
 }
@@ -229,29 +228,20 @@ impl<'a, D: Model> InsertMany<'a, D> {
         for document in &self.documents {
             validated(document.document())?;
         }
-        let documents: Vec<Stored<'_, D>> = self
-            .documents
-            .iter()
-            .map(|document| Stored::new(document.document()))
-            .collect();
-        send_many(
-            &self.collection.inner.clone_with_type(),
-            &documents,
-            self.options,
-            self.session,
-        )
-        .await
+        let documents = self.documents.iter().map(|item| codec::appended(item.document()));
+        let documents: Vec<_> = documents.collect();
+        send_many(&self.collection.inner, &documents, self.options, self.session).await
     }
 }
 
 /// Inserts documents in their stored form; see [`send_one`].
-fn send_many<'a, T: Serialize + Send + Sync>(
-    collection: &'a driver::Collection<T>,
+fn send_many<'a, T: AppendDocument + Send + Sync>(
+    collection: &'a DriverCollection,
     documents: &'a [T],
     options: InsertManyOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<InsertManyResult>> + Send {
-    let inserting = collection.insert_many(documents).with_options(options);
+    let inserting = collection.insert_many_appended(documents).with_options(options);
     let sending = in_session!(session, inserting).into_future();
     async move { Ok(sending.await?) }
 }

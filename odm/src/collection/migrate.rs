@@ -12,9 +12,9 @@ use crate::driver::options::{Collation, FindOptions, ReadPreference, WriteConcer
 use crate::driver::{self, ErrorKind, WriteError, WriteModel};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
-use crate::json::relaxed;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
+use crate::relaxed_json::relaxed;
 use crate::schema_version::SchemaVersion;
 use crate::time_limit::TimeLimit;
 use crate::versioned::Versioned;

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use crate::bson::{Document, RawDocumentBuf};
+use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session, with_sort};
 use crate::collection::encoded::{Encoded, for_replacement, validated};
@@ -17,11 +16,10 @@ use crate::driver::options::{PrecedingOptions, ReplaceOneOptions, UpdateManyOpti
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
-use crate::model::{Fields, Model};
+use crate::model::{DriverCollection, Fields, Model};
 use crate::observe::Call;
 use crate::sort::IntoSort;
 use crate::stage_versions::requiring;
-use crate::stored::Stored;
 use crate::time_limit::TimeLimit;
 use crate::update::{DocumentItem, Update};
 
@@ -482,10 +480,11 @@ impl<'a, D: Model> Replace<'a, D> {
             .await;
         }
         validated(self.document)?;
+        let document = codec::to_raw(self.document)?;
         send_replacement(
-            &self.collection.inner.clone_with_type(),
+            &self.collection.inner,
             filter,
-            &Stored::new(self.document),
+            document,
             self.options,
             self.session,
         )
@@ -509,7 +508,7 @@ pub(super) async fn replace<D: Model>(
     options: ReplaceOneOptions,
     mut session: Session<'_>,
 ) -> Result<UpdateResult> {
-    let (inner, raw) = (&collection.inner, &document.raw);
+    let (inner, raw) = (&collection.inner, document.raw.clone());
     let Target { filter, is_by_id } = target;
     let Some(version) = &document.version else {
         return send_replacement(inner, filter, raw, options, session).await;
@@ -533,15 +532,17 @@ pub(super) async fn replace<D: Model>(
     Ok(result)
 }
 
-pub(super) fn send_replacement<'a, T: Serialize>(
-    collection: &'a driver::Collection<T>,
+pub(super) fn send_replacement<'a>(
+    collection: &'a DriverCollection,
     filter: Conditions,
-    document: &'a T,
+    document: RawDocumentBuf,
     options: ReplaceOneOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
     let is_upsert = options.is_upsert();
-    let replacing = collection.replace_one(filter, document).with_options(options);
+    let replacing = collection
+        .replace_one_encoded(filter, document)
+        .with_options(options);
     let sending = in_session!(session, replacing).into_future();
     async move {
         let result = sending.await.map_err(Into::into);

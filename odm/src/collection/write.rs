@@ -2,6 +2,7 @@
 //! may be inserted.
 
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc, to_raw_document};
+use crate::codec;
 use crate::collection::encrypted::check_upsert;
 use crate::collection::soft_delete::Scope;
 use crate::collection::{Collection, kind, maintained, pipeline};
@@ -11,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
 use crate::stage_versions;
-use crate::stored::Stored;
 use crate::update::variant::{self, Variant};
 use crate::update::{Compiled, Update};
 
@@ -183,14 +183,14 @@ pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) ->
 
 /// The fields of a document without its id.
 pub(super) fn without_id<D: Model>(document: &D) -> Result<Document> {
-    let raw = to_raw(&Stored::new(document))?;
+    let raw = codec::to_raw(document)?;
     let mut fields = decode_document(raw.as_bytes())
         .map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
     fields.remove("_id");
     Ok(fields)
 }
 
-pub(super) fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
+pub(super) fn to_raw(document: &Document) -> Result<RawDocumentBuf> {
     to_raw_document(document).map_err(|e| Error::Encode {
         path: e.path().to_owned(),
         source: crate::ValueError::new(e.message()),

@@ -157,8 +157,7 @@ impl<T: EncryptedField> Scalar<T> {
 impl<T: Embedded> Scalar<T> {
     /// Whether its values can be documents with encrypted fields that are not its own, but those of a newtype's content, of a
     /// flattened type or of a field's type.
-    pub const CAN_CONTAIN: bool =
-        !T::FIELDS.is_present || !T::FIELDS.forms.is_empty() || T::FIELDS.has_stated;
+    pub const CAN_CONTAIN: bool = !T::FIELDS.is_present || T::FIELDS.has_documents;
     /// Whether the fields of its values are known: `true`.
     pub const IS_DESCRIBED: bool = true;
 }

@@ -91,8 +91,7 @@
 //! | filters of a client without automatic encryption, also in BSON, with `$expr`, `$getField` and `$jsonSchema` | no condition on an encrypted value. The BSON type of a field in a `$jsonSchema` is none |
 //! | values of expressions ([`lit`](crate::expr::lit)) whose type has encrypted fields, stages of updates that set one | an error with every client, because the values of expressions are not encrypted |
 //! | a field with `opaque` | its type has no encrypted fields, and neither has a type that is named in it as an argument, such as that of an `Arc`, a tuple or a map |
-//! | a field with `as` | `Type` has, under the same paths, the encrypted fields of the field's type, also if they are those of a flattened type, a newtype's content or another type in it. The paths of a type that is named as an argument of the field's type end those of `Type` |
-//! | a field with `as` and `serde(with = "…")` | `Type` has as many encrypted fields as the field's type and each type that is named in it, or none and only known fields (a derived type, or arrays and maps of it), or is a scalar |
+//! | a field with `as` | `Type` has as many encrypted fields as the field's type and each type that is named in it, or none and only known fields (a derived type, or arrays and maps of it), or is a scalar |
 //! | an alias without arguments, such as `type Shared = Arc<Mutex<Address>>` | pointers and cells of the standard library (`Arc`, `Rc`, `Weak`, `Cell`, `RefCell`, `OnceCell`, `LazyCell`, `Mutex`, `RwLock`, `OnceLock`, `LazyLock`, `Reverse`, `Wrapping`, `Saturating`) around a type with typed paths or around one another; the values of arrays, maps and all other types with `IntoIterator` that are of this kind |
 //!
 //! Not found, because neither the derives nor the types show it:
@@ -106,9 +105,8 @@
 //!   another type: `type A = Box<Mutex<Address>>`, `Arc<Option<Mutex<Address>>>`, `Arc<Mutex<Vec<Rc<Address>>>>`,
 //!   `BTreeMap<i32, Vec<Mutex<Address>>>`. `Box<Address>`, `Option<Mutex<Address>>`, `Vec<Mutex<Address>>` and
 //!   `Arc<Mutex<Option<Address>>>` are found, and so are the arguments of all these types without an alias;
-//! - what a function of `serde(with = "…")` writes in the form that `as` states: a scalar can be the text of the value, a document
-//!   without encrypted fields can have all its values, and one with them can have the value in another field than the encrypted one.
-//!   The same holds for a `Serialize` that is not derived;
+//! - what a conversion to the type of `as`, or a function of `serde(with = "…")`, makes of the value: a scalar can be the text of the value, a document
+//!   without encrypted fields can have all its values, and one with them can have the value in another field than the encrypted one;
 //! - a value whose *whole field* is encrypted, such as a `String`, as a value of an expression or of another field: its type says
 //!   nothing of the field;
 //! - two models of one collection of which only one declares the fields as encrypted;

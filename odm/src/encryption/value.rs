@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
 use crate::bson::{Binary, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid};
+use crate::path::field::Field;
 
 /// Types of values that can be encrypted: all values of the type have one BSON type, which is not null. The
 /// [module](crate::encryption#types) lists them.
@@ -89,7 +90,7 @@ values! {
 }
 
 macro_rules! containers {
-    ($([$($generics:tt)*] $t:ty: $name:literal;)*) => { $(
+    ($([$($generics:tt)*] $t:ty: $name:expr;)*) => { $(
         impl<$($generics)*> EncryptedValue for $t {
             const BSON_TYPE: &'static str = $name;
         }
@@ -97,16 +98,20 @@ macro_rules! containers {
 }
 
 containers! {
-    [T] Vec<T>: "array";
+    [T: Field] Vec<T>: T::LIST_TYPE;
     [T] VecDeque<T>: "array";
     [T] LinkedList<T>: "array";
     [T] BTreeSet<T>: "array";
-    [T] Box<[T]>: "array";
+    [T: Field] Box<[T]>: T::LIST_TYPE;
     [T, S] HashSet<T, S>: "array";
-    [T, const N: usize] [T; N]: "array";
+    [T: Field, const N: usize] [T; N]: T::LIST_TYPE;
     [V, S] HashMap<String, V, S>: "object";
     [V] BTreeMap<String, V>: "object";
 }
+
+impl EqualityValue for Vec<u8> {}
+impl EqualityValue for Box<[u8]> {}
+impl<const N: usize> EqualityValue for [u8; N] {}
 
 macro_rules! equality {
     ($($t:ty)*) => { $( impl EqualityValue for $t {} )* };

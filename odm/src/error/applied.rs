@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bson::{Bson, Document};
-use crate::json::relaxed;
+use crate::relaxed_json::relaxed;
 
 /// What [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply) has done. Indexes are
 /// `database.collection` and name.

@@ -21,7 +21,7 @@ pub(super) struct Id<'a>(pub(super) Option<&'a Bson>, pub(super) &'static str);
 impl fmt::Display for Id<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(id) => crate::json::relaxed(id).fmt(f),
+            Some(id) => crate::relaxed_json::relaxed(id).fmt(f),
             None => f.write_str(self.1),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bson::{DateTime, Document};
 use crate::driver;
 use crate::error::{Applied, DuplicateKey, Error, UnsupportedFeature};
-use crate::json::relaxed;
+use crate::relaxed_json::relaxed;
 
 /// What to do about encrypted fields that differ.
 const ENCRYPTED_FIELDS_ADVICE: &str = "they cannot be changed: undo the change of the model, or register it for a new collection \

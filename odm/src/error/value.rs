@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use crate::bson::EncodeError;
+use crate::bson::{DecodeError, EncodeError};
 
 /// The error of a Rust value that cannot be encoded as BSON, such as a `u64` above `i64::MAX`.
 #[derive(Clone, Debug)]
 pub struct ValueError {
+    /// The place within the value, such as `lines[2].sku`; empty for the value as a whole.
+    path: String,
     message: String,
-    source: Option<EncodeError>,
 }
 
 impl ValueError {
@@ -23,34 +24,43 @@ impl ValueError {
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         ValueError {
+            path: String::new(),
             message: message.into(),
-            source: None,
         }
     }
 
+    /// The place within the value; empty for the value as a whole.
+    pub(super) fn take_path(&mut self) -> String {
+        std::mem::take(&mut self.path)
+    }
+
+    #[cold]
     pub(crate) fn into_encode_error(self) -> EncodeError {
-        serde::ser::Error::custom(self.message)
+        EncodeError::new(self.message)
+    }
+
+    #[cold]
+    pub(crate) fn into_decode_error(self) -> DecodeError {
+        DecodeError::new(self.message)
     }
 }
 
 impl From<EncodeError> for ValueError {
     fn from(e: EncodeError) -> Self {
         ValueError {
-            message: e.to_string(),
-            source: Some(e),
+            path: e.path().to_owned(),
+            message: e.message().to_owned(),
         }
     }
 }
 
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for ValueError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // `Display` is the text of the source.
-        self.source.as_ref().and_then(std::error::Error::source)
-    }
-}
+impl std::error::Error for ValueError {}

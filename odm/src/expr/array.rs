@@ -6,7 +6,7 @@ use crate::bson::{Bson, doc};
 use crate::expr::{Expr, IntoExpr, Operand, Raw, Summed, call, list, named, variable, with_variable};
 use crate::path::Variable;
 use crate::path::field::Field;
-use crate::path::marker::Ordered;
+use crate::path::marker::{ListItem, Ordered};
 use crate::sort::{Direction, IntoSort};
 
 /// Types of arrays that are always present. Of null, the server's operators of arrays compute null
@@ -22,20 +22,20 @@ pub trait List {
 }
 
 macro_rules! lists {
-    ($([$($generics:tt)*] $t:ty;)*) => { $(
-        impl<T: Field, $($generics)*> List for $t {
+    ($([$($generics:tt)*] $t:ty $(where $bound:ident)?;)*) => { $(
+        impl<T: Field $(+ $bound)?, $($generics)*> List for $t {
             type Item = T;
         }
     )* };
 }
 lists! {
-    [] Vec<T>;
+    [] Vec<T> where ListItem;
     [] VecDeque<T>;
     [] LinkedList<T>;
     [] BTreeSet<T>;
-    [] Box<[T]>;
+    [] Box<[T]> where ListItem;
     [S] HashSet<T, S>;
-    [const N: usize] [T; N];
+    [const N: usize] [T; N] where ListItem;
 }
 
 /// The accessors of an element of an array, for expressions over documents of type `R`.

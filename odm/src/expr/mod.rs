@@ -73,9 +73,9 @@ use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
-use crate::json::relaxed;
 use crate::path::field::Opaque;
 use crate::path::{AsPath, Maybe, MaybeVariable, Mode, RawPath, Read, Types, Variable, check_path};
+use crate::relaxed_json::relaxed;
 
 pub use accumulate::*;
 pub use array::*;

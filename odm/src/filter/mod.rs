@@ -6,9 +6,9 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
-use crate::json::relaxed;
 use crate::path::field::Embedded;
 use crate::path::{AsPath, RawPath, check_path, value_path};
+use crate::relaxed_json::relaxed;
 
 mod alternative;
 mod combine;

@@ -3,11 +3,13 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
 use super::date::{self, StoredDate};
-use super::kinds::{day_type, time_type};
+use super::kinds::{day_type, text_form, time_type};
 use crate::error::ValueError;
 
 time_type!(DateTime<Utc>);
+text_form!(DateTime<Utc>);
 day_type!(NaiveDate);
+text_form!(NaiveDate);
 
 impl StoredDate for DateTime<Utc> {
     fn to_millis(&self) -> Result<i64, ValueError> {

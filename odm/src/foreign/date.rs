@@ -1,6 +1,7 @@
 //! Types that are stored as a date: the milliseconds since 1970.
 
-use crate::bson::{Bson, DateTime};
+use crate::bson::{DateTime, DecodeError};
+use crate::codec::{Decode, Value};
 use crate::error::ValueError;
 
 /// Milliseconds of a day.
@@ -38,15 +39,9 @@ pub(super) fn load<T: StoredDate>(stored: &DateTime) -> Result<T, ValueError> {
     T::from_millis(stored.timestamp_millis())
 }
 
-/// The value of a stored date; `None` for another BSON type.
-///
-/// # Errors
-/// The errors of [`load`].
-pub(super) fn load_if_stored<T: StoredDate>(stored: &Bson) -> Result<Option<T>, ValueError> {
-    match stored {
-        Bson::DateTime(date) => load(date).map(Some),
-        _ => Ok(None),
-    }
+/// Reads a stored date.
+pub(super) fn read(value: &Value<'_>) -> Result<DateTime, DecodeError> {
+    DateTime::decode(value)
 }
 
 /// The error of a time that is out of the range of a BSON date.

@@ -1,6 +1,7 @@
 //! The stored form of decimals of other crates.
 
-use crate::bson::{Bson, Decimal128};
+use crate::bson::{Decimal128, DecodeError, ElementType};
+use crate::codec::{Decode, Value};
 pub(super) use crate::decimal::Digits;
 use crate::decimal::EXPONENTS;
 use crate::error::ValueError;
@@ -45,14 +46,19 @@ pub(super) fn load<T: StoredDecimal>(stored: &Decimal128) -> Result<T, ValueErro
     T::from_digits(digits)
 }
 
-/// The value of a stored decimal; `None` for another BSON type.
-///
-/// # Errors
-/// The errors of [`load`].
-pub(super) fn load_if_stored<T: StoredDecimal>(stored: &Bson) -> Result<Option<T>, ValueError> {
-    match stored {
-        Bson::Decimal128(decimal) => load(decimal).map(Some),
-        _ => Ok(None),
+/// Reads a stored decimal, or a whole number of another type, which a shell stores for `5`.
+pub(super) fn read(value: &Value<'_>) -> Result<Decimal128, DecodeError> {
+    match value.kind() {
+        ElementType::Int32 | ElementType::Int64 if !value.is_exact() => {
+            let number = i64::decode(value)?;
+            let digits = Digits {
+                is_negative: number < 0,
+                coefficient: number.unsigned_abs().into(),
+                exponent: 0,
+            };
+            digits.exact().ok_or_else(|| value.mismatch("a decimal"))
+        }
+        _ => Decimal128::decode(value),
     }
 }
 

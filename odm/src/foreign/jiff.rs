@@ -5,11 +5,13 @@ use jiff::civil::Date;
 use jiff::tz::Offset;
 
 use super::date::{self, StoredDate};
-use super::kinds::{day_type, time_type};
+use super::kinds::{day_type, text_form, time_type};
 use crate::error::ValueError;
 
 time_type!(Timestamp);
+text_form!(Timestamp);
 day_type!(Date);
+text_form!(Date);
 
 const NANOS_PER_MILLI: i128 = 1_000_000;
 

@@ -3,35 +3,35 @@
 /// The traits of such a type. `$bson`: the BSON type as which the type is stored; `$forms`: the module with the conversions.
 macro_rules! stored_type {
     ($t:ty, $bson:ty, $forms:ident, $schema:literal, [$($marker:ident)*]) => {
-        impl $crate::form::Converted for $t {
-            fn to_stored(&self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
-                $crate::foreign::$forms::store(self).map($crate::bson::Bson::from)
+        impl $crate::codec::Encode for $t {
+            #[inline]
+            fn encode(&self, out: &mut $crate::codec::Writer<'_>) -> Result<(), $crate::bson::EncodeError> {
+                match $crate::foreign::$forms::store(self) {
+                    Ok(stored) => stored.encode(out),
+                    Err(error) => Err(error.into_encode_error()),
+                }
             }
-            fn from_stored(stored: &$crate::bson::Bson) -> Result<Option<Self>, $crate::error::ValueError> {
-                $crate::foreign::$forms::load_if_stored(stored)
+        }
+        impl<'de> $crate::codec::Decode<'de> for $t {
+            #[inline]
+            fn decode(value: &$crate::codec::Value<'de>) -> Result<Self, $crate::bson::DecodeError> {
+                let stored = $crate::foreign::$forms::read(value)?;
+                $crate::foreign::$forms::load(&stored).map_err($crate::error::ValueError::into_decode_error)
             }
         }
 
+        impl $crate::codec::StoredAs<$t> for $bson {
+            fn store(value: &$t) -> Result<Self, $crate::bson::EncodeError> {
+                $crate::foreign::$forms::store(value).map_err($crate::error::ValueError::into_encode_error)
+            }
+            fn load(self) -> Result<$t, $crate::bson::DecodeError> {
+                $crate::foreign::$forms::load(&self).map_err($crate::error::ValueError::into_decode_error)
+            }
+        }
         impl $crate::path::field::Field for $t {
-            const CONVERTS: bool = true;
             type Nav<R, M: $crate::path::Mode> = $crate::path::Path<R, $t, M>;
             fn nav<R, M: $crate::path::Mode>(path: $crate::path::Path<R, Self, M>) -> Self::Nav<R, M> {
                 path
-            }
-            fn raw_ids<'a, V: $crate::bson::raw_ids::RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-                let stored = $crate::form::Converted::to_stored(self);
-                visitor.stored(self, stored.map_err(|e| e.into_encode_error()));
-            }
-            fn form() -> $crate::form::Form {
-                $crate::form::Form::Value($crate::form::Conversion::of::<$t>())
-            }
-            fn is_whole() -> bool {
-                true
-            }
-            fn stored(
-                &self,
-            ) -> Option<Result<$crate::bson::Bson, $crate::error::ValueError>> {
-                Some($crate::form::Converted::to_stored(self))
             }
             fn json_schema(_outer: &mut $crate::json_schema::OuterTypes) -> $crate::bson::Document {
                 $crate::json_schema::types(&[$schema])
@@ -39,6 +39,7 @@ macro_rules! stored_type {
         }
 
         $crate::foreign::kinds::values! {
+            $t, $forms:
             $t => $t;
             &$t => $t;
             $t => $bson;
@@ -65,30 +66,50 @@ macro_rules! stored_type {
         }
         impl $crate::projection::Projection<$t> for $t {}
         impl $crate::projection::Present for $t {}
-        impl<N: $crate::path::buffered::Depth> $crate::path::buffered::ContainsUuid<N> for $t {
-            const FOUND: bool = false;
-        }
         $(impl $crate::path::marker::$marker for $t {})*
         impl $crate::path::marker::Ordered for $t {}
         impl $crate::path::marker::KeysetKey for $t {}
         impl $crate::path::marker::IndexKey for $t {}
+        impl $crate::path::marker::ListItem for $t {}
         impl $crate::path::marker::HashedKey for $t {}
     };
 }
 
-/// Values of a type that is stored in another form.
+/// `#[document(as = String)]` for a type whose `Serialize` writes text.
+#[cfg(any(
+    feature = "bigdecimal",
+    feature = "chrono",
+    feature = "jiff",
+    feature = "rust_decimal",
+    feature = "time"
+))]
+macro_rules! text_form {
+    ($t:ty) => {
+        impl $crate::codec::StoredAs<$t> for String {
+            fn store(value: &$t) -> Result<Self, $crate::bson::EncodeError> {
+                match $crate::bson::to_bson(value)? {
+                    $crate::bson::Bson::String(text) => Ok(text),
+                    _ => Err($crate::bson::EncodeError::new("the value has no text")),
+                }
+            }
+            fn load(self) -> Result<$t, $crate::bson::DecodeError> {
+                $crate::bson::from_bson(&$crate::bson::Bson::String(self))
+            }
+        }
+    };
+}
+
+/// Values of a type that is stored in another form, of which `$forms` has the conversions: `$of` and references to it.
 macro_rules! values {
-    ($($value:ty => $field:ty;)*) => { $(
+    ($of:ty, $forms:ident: $($value:ty => $field:ty;)*) => { $(
         impl $crate::value::IntoValue<$field> for $value {
             fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
-                use $crate::form::Converted as _;
-                self.to_stored()
+                $crate::foreign::$forms::store::<$of>(std::borrow::Borrow::borrow(&self)).map($crate::bson::Bson::from)
             }
         }
         impl $crate::value::IntoValue<Option<$field>> for $value {
             fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
-                use $crate::form::Converted as _;
-                self.to_stored()
+                $crate::foreign::$forms::store::<$of>(std::borrow::Borrow::borrow(&self)).map($crate::bson::Bson::from)
             }
         }
     )* };
@@ -163,6 +184,7 @@ macro_rules! day_type {
 #[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
 macro_rules! decimal_type {
     ($t:ty, average $average:ty) => {
+        $crate::foreign::kinds::text_form!($t);
         $crate::foreign::kinds::stored_type!($t, $crate::bson::Decimal128, digits, "decimal", [Numeric]);
         impl $crate::expr::Number for $t {
             type Wide = $t;
@@ -199,4 +221,12 @@ macro_rules! decimal_type {
 pub(super) use day_type;
 #[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
 pub(super) use decimal_type;
+#[cfg(any(
+    feature = "bigdecimal",
+    feature = "chrono",
+    feature = "jiff",
+    feature = "rust_decimal",
+    feature = "time"
+))]
+pub(super) use text_form;
 pub(super) use {bson_values, date_type, fits, stored_type, time_type, values};

@@ -3,11 +3,13 @@
 use time::{Date, OffsetDateTime, Time};
 
 use super::date::{self, StoredDate};
-use super::kinds::{day_type, time_type};
+use super::kinds::{day_type, text_form, time_type};
 use crate::error::ValueError;
 
 time_type!(OffsetDateTime);
+text_form!(OffsetDateTime);
 day_type!(Date);
+text_form!(Date);
 
 const NANOS_PER_MILLI: i128 = 1_000_000;
 

@@ -16,8 +16,8 @@
 //!
 //! # The model
 //!
-//! A model is a struct that derives serde's traits and [`Document`](derive@crate::Document). The
-//! names in the database are those that serde writes, and one field is stored as `_id`. A struct
+//! A model is a struct that derives [`Document`](derive@crate::Document). The names in the database are those that the
+//! attributes of serde state, and one field is stored as `_id`. serde's derives are needed only for JSON of the application. A struct
 //! inside a document derives [`Embedded`](derive@crate::Embedded).
 //!
 //! ```

@@ -62,8 +62,8 @@
 //! - `uuid::Uuid` is stored as Binary subtype 4. If a program has stored another form (Binary
 //!   subtype 0, text), convert the data, or use a field of type [`Binary`](crate::bson::Binary) or
 //!   `String`.
-//! - `chrono::DateTime<Utc>` is stored as a BSON date. A date that was stored as text is read, too,
-//!   but filters and sorts compare dates with dates: convert the data.
+//! - `chrono::DateTime<Utc>` is stored as a BSON date. A date that was stored as text is an
+//!   error: convert the data, or store the field as text by `#[document(as = String)]`.
 //! - `u32` and larger unsigned integers are stored as Int64; a `u64` above `i64::MAX` is an error.
 //! - `None` is stored as null unless the field has `#[serde(skip_serializing_if =
 //!   "Option::is_none")]`; `is_null` matches both.

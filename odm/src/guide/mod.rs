@@ -5,7 +5,8 @@
 //! | page | subject |
 //! |---|---|
 //! | [First model](first_model) | from an empty folder to the first query |
-//! | [Modelling](modelling) | names, ids, embedded documents, enums, values of other crates, generics, codecs |
+//! | [Modelling](modelling) | names, ids, embedded documents, enums, values of other crates, generics, stored forms |
+//! | [Models and serde](serde) | what serde's attributes mean for a model, which derives an application needs |
 //! | [Queries](queries) | filters, arrays, sorts, the methods that read |
 //! | [Dynamic filters and PATCH](dynamic) | conditions, sorts and updates that a request selects |
 //! | [Updates](updates) | operators, array elements, upserts, pipelines |
@@ -17,7 +18,7 @@
 //! | [Indexes and start-up in production](schema) | declarations, plans, modes, the lease, the command line |
 //! | [Encryption](encryption) | encrypted fields, data keys, clients that encrypt |
 //! | [Testing](testing) | a replica set for each test, failovers, fail points |
-//! | [Errors in a web application](web) | statuses of errors in axum |
+//! | [Web applications](web) | statuses of errors in axum, plain JSON of ids and dates, responses that stream |
 //! | [Observability](observability) | spans, metrics, events, OpenTelemetry |
 //! | [Timeouts and shutdown](timeouts) | time limits of calls, warm-up, shutdown |
 //! | [Coming from the crate `mongodb`](from_mongodb) | a table of both APIs |
@@ -79,6 +80,7 @@ pub mod pages;
 pub mod queries;
 pub mod relations;
 pub mod schema;
+pub mod serde;
 pub mod testing;
 pub mod timeouts;
 pub mod transactions;

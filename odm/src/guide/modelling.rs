@@ -1,4 +1,4 @@
-//! Modelling: names, ids, embedded documents, enums, values of other crates, generics, codecs.
+//! Modelling: names, ids, embedded documents, enums, values of other crates, generics, stored forms.
 //!
 //! The complete lists are at the derives [`Document`](derive@crate::Document) and
 //! [`Embedded`](derive@crate::Embedded), and in [`path::field`](crate::path::field).
@@ -187,23 +187,24 @@
 //!
 //! # Other types
 //!
-//! A type with a stored form of its own is converted by `#[serde(with = "…")]`, and `#[document(as
-//! = Type)]` states the stored type. The module [`codec`](crate::codec) has such forms for `u128`,
-//! `i128`, `Duration` and legacy UUIDs.
+//! `#[document(as = Type)]` stores a field as another type, which implements [`StoredAs`](crate::codec::StoredAs) for the type of the
+//! field. The module [`forms`](crate::forms) has such types for `u128`, `i128`, `Duration`, legacy UUIDs, and for everything with
+//! `Display` and `FromStr`. `#[document(opaque)]` stores what the type's `Serialize` writes.
 //!
 //! ```
+//! use std::net::IpAddr;
 //! use std::time::Duration;
 //!
-//! use marula::{Document, codec, prelude::*};
-//! use serde::{Deserialize, Serialize};
+//! use marula::{Document, forms, prelude::*};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "jobs")]
 //! struct Job {
 //!     _id: i64,
-//!     #[serde(with = "codec::duration")]
-//!     #[document(as = codec::Millis)]
+//!     #[document(as = forms::Millis)]
 //!     limit: Duration,
+//!     #[document(as = forms::DisplayText)]
+//!     host: IpAddr,
 //!     // No typed paths: the operators of this field take `Bson` values.
 //!     #[document(opaque)]
 //!     payload: serde_json_like::Value,
@@ -213,32 +214,27 @@
 //! #     pub struct Value { text: String }
 //! # }
 //!
-//! let filter = Job::fields().limit().gt(Duration::from_secs(60));
-//! assert_eq!(filter.to_string(), r#"{"limit": {"$gt": 60000}}"#);
+//! let j = Job::fields();
+//! let filter = j.limit().gt(Duration::from_secs(60)) & j.host().starts_with("10.");
+//! assert_eq!(filter.to_string(), r#"{"limit": {"$gt": 60000}, "host": {"$regex": "^10\\."}}"#);
 //! ```
 //!
 //! # Values of any type
 //!
-//! A field of the type [`Bson`](crate::bson::Bson) or [`bson::Document`](crate::bson::Document)
-//! contains any value. `#[serde(with = "marula::bson::exact")]` reads it as it is stored: without
-//! it a stored `{"$date": 5}` is read as a date, because crate bson reads documents with such keys
-//! as Extended JSON, and `{"$oid": "a"}` cannot be read. The field has the paths of its type. See
-//! [`bson::exact`](crate::bson::exact).
+//! A field of the type [`Bson`](crate::bson::Bson) or [`bson::Document`](crate::bson::Document) contains any value, and is read as it is
+//! stored, also with keys such as `$date`.
 //!
 //! ```
 //! use std::collections::BTreeMap;
 //!
 //! use marula::bson::Bson;
 //! use marula::{Document, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "answers")]
 //! struct Answer {
 //!     _id: i64,
-//!     #[serde(with = "marula::bson::exact")]
 //!     value: Bson,
-//!     #[serde(with = "marula::bson::exact")]
 //!     details: BTreeMap<String, Bson>,
 //! }
 //!

@@ -1,4 +1,6 @@
-//! Errors in a web application: statuses of errors in axum.
+//! Web applications with axum: statuses of errors, JSON of requests and responses, streams.
+//!
+//! # Errors
 //!
 //! A handler returns [`Error`](crate::Error) by `?`. One type of the application converts it to a
 //! status. The mapping:
@@ -96,6 +98,66 @@
 //!     axum::Router::new().route("/orders/{id}", axum::routing::get(show)).with_state(orders)
 //! }
 //! ```
+//!
+//! # JSON
+//!
+//! A model has the JSON of its `Serialize` and `Deserialize`, which are optional: documents are stored
+//! without them. The ids and dates of the module [`bson`](crate::bson) serialize to Extended JSON, such as
+//! `{"$oid": "…"}`. With [`Plain`](crate::json::Plain) around the value they are text, as web clients expect,
+//! in responses and in requests:
+//!
+//! ```
+//! use axum::Json;
+//! use axum::extract::State;
+//! # use marula::{Collection, Document};
+//! use marula::bson::{DateTime, ObjectId};
+//! use marula::json::Plain;
+//! # use serde::{Deserialize, Serialize};
+//! # struct ApiError(marula::Error);
+//! # impl From<marula::Error> for ApiError { fn from(error: marula::Error) -> Self { ApiError(error) } }
+//! # impl axum::response::IntoResponse for ApiError {
+//! #     fn into_response(self) -> axum::response::Response { self.0.to_string().into_response() }
+//! # }
+//!
+//! #[derive(Serialize, Document)]
+//! #[document(collection = "orders")]
+//! struct Order {
+//!     #[serde(rename = "_id")]
+//!     id: ObjectId,
+//!     customer: ObjectId,
+//!     placed: DateTime,
+//!     due: Option<DateTime>,
+//! }
+//!
+//! #[derive(Deserialize)]
+//! struct NewOrder {
+//!     customer: ObjectId,
+//!     due: Option<DateTime>,
+//! }
+//!
+//! async fn create(
+//!     State(orders): State<Collection<Order>>,
+//!     Json(Plain(new)): Json<Plain<NewOrder>>,
+//! ) -> Result<Json<Plain<Order>>, ApiError> {
+//!     let NewOrder { customer, due } = new;
+//!     let order = Order { id: ObjectId::new(), customer, placed: DateTime::now(), due };
+//!     orders.insert_one(&order).await?;
+//!     Ok(Json(Plain(order)))
+//! }
+//! # let router: axum::Router<Collection<Order>> =
+//! #     axum::Router::new().route("/orders", axum::routing::post(create));
+//! # drop(router);
+//! ```
+//!
+//! The body of a request is `{"customer": "5f2b3e1c9d4a6b7c8d9e0f10", "due": "2024-05-06T09:00:00+02:00"}`. The
+//! response has `"placed": "2024-05-06T07:08:09.120Z"`: dates in UTC, with three digits of milliseconds. Text
+//! that is not an id or a date is an error of the extractor `Json`, with the status 422; its
+//! message says what is expected. The module [`json`](crate::json) has the JSON of all types, and the places
+//! where they need an attribute.
+//!
+//! `chrono::DateTime<Utc>`, `jiff::Timestamp`, `uuid::Uuid` and the decimals of other crates need no `Plain`: their
+//! JSON is plain already, and they are stored as dates, UUIDs and decimals. The types of crate time are text
+//! with its feature `serde-human-readable`.
 //!
 //! # Responses that stream
 //!

@@ -556,7 +556,7 @@ pub(crate) fn default_name(keys: &Document) -> String {
             Bson::Double(v) => format!("{key}_{v}"),
             Bson::Int32(v) => format!("{key}_{v}"),
             Bson::Int64(v) => format!("{key}_{v}"),
-            other => format!("{key}_{}", crate::json::relaxed(other)),
+            other => format!("{key}_{}", crate::relaxed_json::relaxed(other)),
         })
         .collect();
     parts.join("_")

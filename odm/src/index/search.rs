@@ -136,7 +136,7 @@ impl SearchIndexDeclaration {
 /// The definition, as Extended JSON.
 impl fmt::Display for SearchIndexDeclaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::json::relaxed(&self.definition).fmt(f)
+        crate::relaxed_json::relaxed(&self.definition).fmt(f)
     }
 }
 

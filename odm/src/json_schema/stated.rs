@@ -1,7 +1,7 @@
 //! The schemas of values that are stored in another form than that of their type.
 
 use crate::bson::{Bson, Document};
-use crate::json_schema::{ENCRYPTED, OuterTypes, SchemaOf, UNREACHABLE, VALUES, any_of, encrypted_paths};
+use crate::json_schema::{ENCRYPTED, OuterTypes, SchemaOf, UNREACHABLE, VALUES, any_of};
 
 /// The schema of a value whose stored form is not known: no constraint, but the encrypted fields of the values in it are
 /// found.
@@ -16,33 +16,9 @@ pub(super) fn one_of(mut values: Vec<Document>) -> Document {
     any_of(&[], values)
 }
 
-/// The schema of a value of another type than `stored`, in whose form its own `Serialize` writes it. `values`: those of
-/// the type and of the values in it. If `stored` lacks an encrypted field of the type, or can have documents in it and lacks
-/// the path of an encrypted field of a value in the type, those of the values are found.
-#[must_use]
-pub fn stored_as(outer: &mut OuterTypes, stored: SchemaOf, values: &[SchemaOf]) -> Document {
-    let schema = stored(outer);
-    let stated = encrypted_paths(&schema);
-    let values: Vec<Document> = values.iter().map(|value| value(outer)).collect();
-    let mut paths = values.iter().map(encrypted_paths);
-    // A value in the type is one of the stored value, or the stored value itself.
-    let is_stated = |path: &String| {
-        let is_end = |end: &str| end.is_empty() || end.ends_with('.');
-        stated
-            .iter()
-            .any(|stated| stated.strip_suffix(&**path).is_some_and(is_end))
-    };
-    let has_own = paths
-        .next()
-        .is_none_or(|own| own.iter().all(|path| stated.contains(path)));
-    if has_own && (is_scalar(&schema) || paths.all(|inner| inner.iter().all(is_stated))) {
-        return schema;
-    }
-    hiding(schema, one_of(values))
-}
-
-/// As [`stored_as`], of a value that a function writes, so that its fields can have other names, and `stored` can be a
-/// scalar. If `stored` is a type whose fields are known, none of which is encrypted, the function stores none.
+/// The schema of a value that is converted to the type `stored`. `values`: those of the type and of the values in it. If `stored` is a
+/// type whose fields are known, none of which is encrypted, the conversion stores none. Otherwise the encrypted fields of the values are
+/// found, if they are more than those of `stored`.
 #[must_use]
 pub fn converted_as(outer: &mut OuterTypes, stored: SchemaOf, values: &[SchemaOf]) -> Document {
     let schema = stored(outer);

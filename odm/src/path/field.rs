@@ -14,7 +14,8 @@
 //! | `uuid::Uuid`, [`bson::Uuid`](crate::bson::Uuid) | Binary, subtype 4 |
 //! | [`Bson`], [`Document`] | any value, any document |
 //! | `Option<T>` | `T`, or Null; a missing field is read as `None` |
-//! | `Vec`, `[T; N]`, `Box<[T]>`, `VecDeque`, `LinkedList` | Array |
+//! | `Vec<u8>`, `[u8; N]`, `Box<[u8]>` | Binary, subtype 0 |
+//! | other `Vec`, `[T; N]`, `Box<[T]>`, and `VecDeque`, `LinkedList` | Array |
 //! | `HashSet`, `BTreeSet` | Array |
 //! | `HashMap<String, T>`, `BTreeMap<String, T>` | a document |
 //! | `Box<T>`, `Cow<T>` | `T` |
@@ -35,17 +36,20 @@
 //! | `bigdecimal::BigDecimal` | `bigdecimal` | Decimal128 |
 //!
 //! A BSON date has milliseconds: a more precise time is stored, and compared with by filters, as the
-//! millisecond in which it is, so that `at().lt(t)` does not match a date in the millisecond of `t`. Any other value that the other type cannot represent is an error that names the field, in both
-//! directions; nothing is rounded. A stored value of another BSON type is read by the type's own
-//! `Deserialize`, such as a date that was stored as text. JSON and other formats have the form of the
-//! type's own `Serialize`.
+//! millisecond in which it is, so that `at().lt(t)` does not match a date in the millisecond of `t`. Any other value that the
+//! other type cannot represent is an error that names the field, in both directions; nothing is rounded. A date that was stored
+//! as text is an error, unless the field is stored as text by `#[document(as = String)]`. A decimal is also read from a whole
+//! number.
 //!
-//! These types have the operators of [`DateTime`] and [`Decimal128`], and take and give their values.
-//! They are converted at every place of a model: in an `Option`, an array, a map, a newtype, an
-//! embedded type, a variant of an enum. Not converted is a value inside of a type with
-//! `#[serde(into = "…")]` or of a type without the derives, and what the
-//! [driver's collection](crate::Collection::driver) writes. The values of a flattened map cannot be
-//! converted: writing one is an error.
+//! These types have the operators of [`DateTime`] and [`Decimal128`], and take and give their values. They have their stored form
+//! at every place of a model: in an `Option`, an array, a map, also a flattened one, a newtype, an embedded type, a variant of an
+//! enum. What the [driver's collection](crate::Collection::driver) and fields with `#[document(opaque)]` store is the form of the
+//! type's `Serialize`.
+//!
+//! # Bytes
+//!
+//! `Vec<u8>`, `[u8; N]` and `Box<[u8]>` are stored as Binary of subtype 0. Binary of other subtypes and arrays of numbers are read
+//! too. `#[document(as = Vec<i32>)]` stores an array of numbers. Sets and queues of `u8` are arrays.
 //!
 //! A field of another type is marked `#[document(as = Type)]` or `#[document(opaque)]`; see
 //! [`Document`](derive@crate::Document).
@@ -54,12 +58,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
 
-use crate::bson::raw_ids::RawIdVisitor;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
-use crate::error::ValueError;
-use crate::form::Form;
 use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
 use crate::path::{AsPath, Mode, Path, Wrapped};
 use crate::schema_version::SchemaVersion;
@@ -73,9 +74,9 @@ use crate::schema_version::SchemaVersion;
     note = "for a date or a decimal of the crates chrono, time, jiff, rust_decimal and bigdecimal, enable the feature of this name \
             of marula; these are the times in UTC and the days: not `NaiveDateTime`, `NaiveTime` and `DateTime<Local>`, for which use \
             `DateTime<Utc>`",
-    note = "for `i128`, `u128` and `Duration`, use a type of `marula::codec`: `#[serde(with = \"marula::codec::i128\")]` and \
-            `#[document(as = marula::codec::I128)]`",
-    note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
+    note = "for `i128`, `u128` and `Duration`, use `#[document(as = Type)]` with `I128`, `U128` or `Millis` of `marula::forms`",
+    note = "for a type with `Display` and `FromStr`, such as `IpAddr`, `#[document(as = marula::forms::DisplayText)]` stores its text",
+    note = "a map has keys of type `String`; for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
 )]
 pub trait Field: Sized {
     /// Whether the type has encrypted fields of its own.
@@ -84,10 +85,9 @@ pub trait Field: Sized {
     /// Whether the elements of an array, or the values of a map, have encrypted fields of their own.
     #[doc(hidden)]
     const ENCRYPTS_ELEMENTS: bool = false;
-    /// Whether the type is or contains a date or a decimal of another crate, which is stored in another form than that of its
-    /// `Serialize`. `false` for types with a derive.
+    /// The BSON type of a `Vec`, a `Box<[T]>` or an array of the type.
     #[doc(hidden)]
-    const CONVERTS: bool = false;
+    const LIST_TYPE: &'static str = "array";
     /// The fields of a struct.
     #[doc(hidden)]
     const FIELDS: &'static FieldTable = &FieldTable::NONE;
@@ -95,8 +95,8 @@ pub trait Field: Sized {
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
     /// The accessors for the path of a field.
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
-    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check);
-    /// empty for other types.
+    /// The stored names of the fields of a struct, which results of stages cannot replace; empty for other types.
+    #[doc(hidden)]
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         Self::FIELDS.read
@@ -107,33 +107,6 @@ pub trait Field: Sized {
     fn json_schema(outer: &mut OuterTypes) -> Document {
         Self::FIELDS.json_schema(SchemaType::of::<Self>(), outer)
     }
-    /// Visits the parts of a value that are then stored from their bytes and not by their
-    /// `Serialize`: ObjectIds, DateTimes, dates and decimals of other crates.
-    #[doc(hidden)]
-    #[inline]
-    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
-    /// Where the parts of a stored value are that are converted before they are read.
-    #[doc(hidden)]
-    #[inline]
-    #[must_use]
-    fn form() -> Form {
-        Form::Plain
-    }
-    /// Whether [`stored`](Field::stored) returns the stored form of each value: for dates and decimals
-    /// of other crates, and for types whose `Serialize` calls that of such a value without the encoder
-    /// in between.
-    #[doc(hidden)]
-    #[inline]
-    #[must_use]
-    fn is_whole() -> bool {
-        false
-    }
-    /// The stored form of a value of a type that [is whole](Field::is_whole).
-    #[doc(hidden)]
-    #[inline]
-    fn stored(&self) -> Option<Result<Bson, ValueError>> {
-        None
-    }
     /// The version of the stored documents of a model.
     #[doc(hidden)]
     #[inline]
@@ -141,45 +114,6 @@ pub trait Field: Sized {
     fn schema_version() -> Option<SchemaVersion> {
         None
     }
-    /// Visits the parts of a value that is not sent as a whole.
-    #[doc(hidden)]
-    #[inline]
-    fn parts<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
-}
-
-/// The form of a struct by its table of fields.
-pub fn of_fields<T: Field>() -> Form {
-    Form::Fields(T::FIELDS.forms)
-}
-
-/// The form of a type whose parts are the elements of arrays or the values of maps.
-type Whole = Option<Result<Bson, ValueError>>;
-
-/// Visits a value as a whole.
-#[inline]
-fn visit_whole<'a, T: Field, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut V) {
-    if let Some(stored) = value.stored() {
-        visitor.stored(value, stored.map_err(ValueError::into_encode_error));
-    }
-}
-
-fn whole_array<'a, T: Field + 'a>(elements: impl Iterator<Item = &'a T>) -> Whole {
-    T::is_whole().then(|| {
-        elements
-            .filter_map(T::stored)
-            .collect::<Result<_, _>>()
-            .map(Bson::Array)
-    })
-}
-
-fn whole_map<'a, T: Field + 'a>(entries: impl Iterator<Item = (&'a String, &'a T)>) -> Whole {
-    T::is_whole().then(|| {
-        let stored = entries.filter_map(|(key, value)| Some((key.clone(), value.stored()?)));
-        let document = stored
-            .map(|(key, value)| Ok((key, value?)))
-            .collect::<Result<Document, _>>();
-        document.map(Bson::Document)
-    })
 }
 
 /// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and
@@ -222,36 +156,11 @@ macro_rules! plain {
     )* };
 }
 
-macro_rules! raw_ids {
-    ($($t:ty: $visit:ident, $type:literal;)*) => { $(
-        impl Field for $t {
-            type Nav<R, M: Mode> = Path<R, $t, M>;
-            #[inline]
-            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
-                path
-            }
-            #[inline]
-            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-                visitor.$visit(self);
-            }
-            fn json_schema(_outer: &mut OuterTypes) -> Document {
-                json_schema::types(&[$type])
-            }
-        }
-    )* };
-}
-
-raw_ids! {
-    ObjectId: object_id, "objectId";
-    DateTime: date_time, "date";
-}
-
 plain! {
     [] i8: json_schema::integers(i8::MIN.into(), i8::MAX.into());
     [] i16: json_schema::integers(i16::MIN.into(), i16::MAX.into());
     [] i32: json_schema::integers(i32::MIN.into(), i32::MAX.into());
     [] i64: json_schema::integers(i64::MIN, i64::MAX);
-    [] u8: json_schema::integers(0, u8::MAX.into());
     [] u16: json_schema::integers(0, u16::MAX.into());
     [] u32: json_schema::integers(0, u32::MAX.into());
     [] u64: json_schema::integers(0, i64::MAX);
@@ -261,6 +170,8 @@ plain! {
     [] bool: json_schema::types(&["bool"]);
     [] char: doc! { "bsonType": "string", "minLength": 1, "maxLength": 1 };
     [] String: json_schema::types(&["string"]);
+    [] ObjectId: json_schema::types(&["objectId"]);
+    [] DateTime: json_schema::types(&["date"]);
     [] Decimal128: json_schema::types(&["decimal"]);
     [] Timestamp: json_schema::types(&["timestamp"]);
     [] Binary: json_schema::types(&["binData"]);
@@ -272,32 +183,26 @@ plain! {
     [T] Opaque<T>: Document::new();
 }
 
+impl Field for u8 {
+    const LIST_TYPE: &'static str = "binData";
+    type Nav<R, M: Mode> = Path<R, u8, M>;
+    #[inline]
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, u8, M> {
+        path
+    }
+    fn json_schema(_outer: &mut OuterTypes) -> Document {
+        json_schema::integers(0, u8::MAX.into())
+    }
+}
+
 macro_rules! maps {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<V: Field, $($generics)*> Field for $t {
             const ENCRYPTS_ELEMENTS: bool = V::ENCRYPTS || V::ENCRYPTS_ELEMENTS;
-            const CONVERTS: bool = V::CONVERTS;
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
                 path
-            }
-            #[inline]
-            fn raw_ids<'a, I: RawIdVisitor<'a>>(&'a self, visitor: &mut I) {
-                if V::is_whole() {
-                    visit_whole(self, visitor);
-                } else {
-                    self.values().for_each(|value| value.raw_ids(visitor));
-                }
-            }
-            fn is_whole() -> bool {
-                V::is_whole()
-            }
-            fn stored(&self) -> Whole {
-                whole_map(self.iter())
-            }
-            fn form() -> Form {
-                Form::Entries(V::form)
             }
             fn json_schema(outer: &mut OuterTypes) -> Document {
                 json_schema::map(V::json_schema(outer))
@@ -311,113 +216,69 @@ maps! {
     [] BTreeMap<String, V>;
 }
 
+fn array<T: Field>(outer: &mut OuterTypes, length: Option<usize>) -> Document {
+    json_schema::array(T::json_schema(outer), length)
+}
+
+/// The schema of a list that is Binary if it is one of bytes.
+fn list<T: Field>(outer: &mut OuterTypes, length: Option<usize>) -> Document {
+    match T::LIST_TYPE {
+        "array" => array::<T>(outer, length),
+        // Arrays are still read.
+        other => json_schema::types(&[other, "array"]),
+    }
+}
+
+/// The type of the values at the path of a `T`: without pointers, which are not stored.
+type ValueOf<T, R, M> = <<T as Field>::Nav<R, M> as AsPath>::Value;
+
 macro_rules! arrays {
-    ($([$($generics:tt)*] $t:ty: $length:expr;)*) => { $(
+    ($([$($generics:tt)*] $t:ty => $of:ty: $length:expr, $schema:ident;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
             const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS || T::ENCRYPTS_ELEMENTS;
-            const CONVERTS: bool = T::CONVERTS;
-            type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
+            type Nav<R, M: Mode> = Wrapped<$of, T::Nav<R, M::Element>, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
                 Wrapped::array(T::nav(path.into_element()))
             }
-            #[inline]
-            fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-                if T::is_whole() {
-                    visit_whole(self, visitor);
-                } else {
-                    self.iter().for_each(|element| element.raw_ids(visitor));
-                }
-            }
-            fn is_whole() -> bool {
-                T::is_whole()
-            }
-            fn stored(&self) -> Whole {
-                whole_array(self.iter())
-            }
-            fn form() -> Form {
-                Form::Elements(T::form)
-            }
             fn json_schema(outer: &mut OuterTypes) -> Document {
-                json_schema::array(T::json_schema(outer), $length)
+                $schema::<T>(outer, $length)
             }
         }
     )* };
 }
 
 arrays! {
-    [] Vec<T>: None;
-    [] VecDeque<T>: None;
-    [] LinkedList<T>: None;
-    [] BTreeSet<T>: None;
-    [] Box<[T]>: None;
-    [S] HashSet<T, S>: None;
-    [const N: usize] [T; N]: Some(N);
+    [] Vec<T> => Vec<ValueOf<T, R, M::Element>>: None, list;
+    [] VecDeque<T> => VecDeque<ValueOf<T, R, M::Element>>: None, array;
+    [] LinkedList<T> => LinkedList<ValueOf<T, R, M::Element>>: None, array;
+    [] BTreeSet<T> => BTreeSet<ValueOf<T, R, M::Element>>: None, array;
+    [] Box<[T]> => Box<[ValueOf<T, R, M::Element>]>: None, list;
+    [S] HashSet<T, S> => HashSet<ValueOf<T, R, M::Element>, S>: None, array;
+    [const N: usize] [T; N] => [ValueOf<T, R, M::Element>; N]: Some(N), list;
 }
 
 impl<T: Field> Field for Option<T> {
     const ENCRYPTS: bool = T::ENCRYPTS;
     const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
-    const CONVERTS: bool = T::CONVERTS;
-    type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
+    type Nav<R, M: Mode> = Wrapped<Option<ValueOf<T, R, M::Optional>>, T::Nav<R, M::Optional>, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         Wrapped::new(T::nav(path.into_optional()))
-    }
-    #[inline]
-    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-        if let Some(value) = self {
-            value.raw_ids(visitor);
-        }
-    }
-    #[inline]
-    fn is_whole() -> bool {
-        T::is_whole()
-    }
-    fn stored(&self) -> Whole {
-        match self {
-            Some(value) => value.stored(),
-            None => T::is_whole().then_some(Ok(Bson::Null)),
-        }
-    }
-    #[inline]
-    fn form() -> Form {
-        T::form()
     }
     fn json_schema(outer: &mut OuterTypes) -> Document {
         json_schema::nullable(T::json_schema(outer))
     }
 }
 
-/// A `Box<T>` is stored as `T`.
+/// Stored as `T`, and has its paths and values.
 impl<T: Field> Field for Box<T> {
     const ENCRYPTS: bool = T::ENCRYPTS;
     const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
-    const CONVERTS: bool = T::CONVERTS;
     type Nav<R, M: Mode> = T::Nav<R, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         T::nav(path.into_type())
-    }
-    #[inline]
-    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-        if T::is_whole() {
-            visit_whole(self, visitor);
-        } else {
-            (**self).raw_ids(visitor);
-        }
-    }
-    #[inline]
-    fn is_whole() -> bool {
-        T::is_whole()
-    }
-    #[inline]
-    fn form() -> Form {
-        T::form()
-    }
-    #[inline]
-    fn stored(&self) -> Option<Result<Bson, ValueError>> {
-        (**self).stored()
     }
     fn json_schema(outer: &mut OuterTypes) -> Document {
         T::json_schema(outer)
@@ -428,22 +289,10 @@ impl<T: Field> Field for Box<T> {
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     const ENCRYPTS: bool = <T::Owned as Field>::ENCRYPTS;
     const ENCRYPTS_ELEMENTS: bool = <T::Owned as Field>::ENCRYPTS_ELEMENTS;
-    const CONVERTS: bool = <T::Owned as Field>::CONVERTS;
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         <T::Owned as Field>::nav(path.into_type())
-    }
-    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-        // A borrowed value is not of the owned type, so its stored form is not known.
-        if !matches!(<T::Owned as Field>::form(), Form::Plain) {
-            let message = "a `Cow` of a type that is stored in another form than that of its `Serialize`; use the owned type";
-            visitor.stored(self, Err(ValueError::new(message).into_encode_error()));
-        }
-    }
-    #[inline]
-    fn form() -> Form {
-        <T::Owned as Field>::form()
     }
     fn json_schema(outer: &mut OuterTypes) -> Document {
         <T::Owned as Field>::json_schema(outer)

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
-use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timestamp, Uuid as BsonUuid};
+use crate::bson::{
+    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
+};
 use crate::path::field::{DerivedDocument, Opaque};
 use crate::path::{Indexed, Maybe, Read, Through, Write};
 
@@ -145,6 +147,15 @@ pub trait TextKey {}
 )]
 pub trait HashedKey {}
 
+/// Types whose lists are stored as arrays: all types of fields but `u8`, of which `Vec`, `Box<[u8]>` and `[u8; N]` are stored as
+/// Binary.
+#[diagnostic::on_unimplemented(
+    message = "a list of `{Self}` is not stored as an array",
+    label = "this operator needs an array",
+    note = "bytes are stored as Binary; to store them as an array of numbers, use `#[document(as = Vec<i32>)]`"
+)]
+pub trait ListItem {}
+
 /// Array types: `Vec`, `VecDeque`, `LinkedList`, `HashSet`, `BTreeSet`, `Box<[T]>`, `[T; N]`.
 #[diagnostic::on_unimplemented(
     message = "this operator needs an array field, found `{Self}`",
@@ -154,7 +165,27 @@ pub trait HashedKey {}
 pub trait Array {
     /// The type of the elements.
     type Element;
+    /// [`AnyLength`] or [`FixedLength`].
+    type Length;
 }
+
+/// The length of an array that operators can change: that of all but `[T; N]`.
+#[diagnostic::on_unimplemented(
+    message = "this operator changes the length of an array, and that of the field is fixed",
+    label = "a document with another number of elements could not be read",
+    note = "set elements by `.nth(index)` or `.all_positional()`, or the whole array"
+)]
+pub trait Growable {}
+
+/// The length of an array of any length.
+#[derive(Debug)]
+pub struct AnyLength(());
+
+impl Growable for AnyLength {}
+
+/// The length of an array `[T; N]`.
+#[derive(Debug)]
+pub struct FixedLength(());
 
 /// Array types that `.contains(..)` accepts.
 #[diagnostic::on_unimplemented(
@@ -208,10 +239,12 @@ mark! {
     Geo: Document, Bson;
     TtlKey: DateTime, Vec<DateTime>, Bson;
     TextKey: String, Vec<String>, Bson;
+    ListItem: i8, i16, i32, i64, u16, u32, u64, usize, f32, f64, bool, String, char, Decimal128, ObjectId, DateTime, Timestamp,
+        Binary, Regex, BsonUuid, uuid::Uuid, Document, Bson;
     IndexKey: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, Decimal128, String, char, bool, ObjectId, DateTime,
         Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson;
     HashedKey: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, Decimal128, String, char, bool, ObjectId, DateTime,
-        Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson;
+        Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson, Vec<u8>, Box<[u8]>;
 }
 
 macro_rules! forward {
@@ -227,32 +260,43 @@ macro_rules! derived {
         impl<T: DerivedDocument> $marker for T {}
     )* };
 }
-derived!(IndexKey HashedKey);
+derived!(IndexKey HashedKey ListItem);
 
 macro_rules! opaque {
     ($($marker:ident)*) => { $( impl<T> $marker for Opaque<T> {} )* };
 }
-opaque!(Ordered Numeric Integer Text Date Geo IndexKey TtlKey TextKey HashedKey);
+opaque!(Ordered Numeric Integer Text Date Geo IndexKey TtlKey TextKey HashedKey ListItem);
+
+impl<const N: usize> HashedKey for [u8; N] {}
 
 macro_rules! arrays {
-    ($([$($generics:tt)*] $t:ty;)*) => { $(
+    ($([$($generics:tt)*] $t:ty $(where $bound:ident)?: $length:ident;)*) => { $(
         impl<T: IndexKey, $($generics)*> IndexKey for $t {}
-        impl<T, $($generics)*> Array for $t { type Element = T; }
-        impl<T, $($generics)*> Contains for $t { type Element = T; }
+        impl<T $(: $bound)?, $($generics)*> Array for $t {
+            type Element = T;
+            type Length = $length;
+        }
+        impl<T $(: $bound)?, $($generics)*> Contains for $t { type Element = T; }
+        impl<T, $($generics)*> ListItem for $t {}
     )* };
 }
 arrays! {
-    [] Vec<T>;
-    [] VecDeque<T>;
-    [] LinkedList<T>;
-    [] BTreeSet<T>;
-    [] Box<[T]>;
-    [S] HashSet<T, S>;
-    [const N: usize] [T; N];
+    [] Vec<T> where ListItem: AnyLength;
+    [] VecDeque<T>: AnyLength;
+    [] LinkedList<T>: AnyLength;
+    [] BTreeSet<T>: AnyLength;
+    [] Box<[T]> where ListItem: AnyLength;
+    [S] HashSet<T, S>: AnyLength;
+    [const N: usize] [T; N] where ListItem: FixedLength;
 }
+
+impl<T> ListItem for Option<T> {}
+impl<V, S> ListItem for HashMap<String, V, S> {}
+impl<V> ListItem for BTreeMap<String, V> {}
 
 impl<A: Array> Array for Option<A> {
     type Element = A::Element;
+    type Length = A::Length;
 }
 
 impl<A: Contains> Contains for Option<A> {

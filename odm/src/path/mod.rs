@@ -1,10 +1,8 @@
 //! Typed paths: the dotted name of a field, with the types of its root and its value, and a mode
 //! that limits its use.
 
-pub(crate) mod buffered;
 pub mod field;
 pub mod marker;
-pub mod names;
 mod raw;
 
 use std::borrow::Cow;

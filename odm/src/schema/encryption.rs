@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::bson::{Bson, Document};
 use crate::driver::CollectionSpecification;
 use crate::index::normal::number;
-use crate::json::relaxed;
+use crate::relaxed_json::relaxed;
 use crate::schema::declared::DeclaredCollection;
 use crate::schema::deployment::Deployment;
 use crate::schema::{Step, options};

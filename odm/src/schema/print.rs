@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bson::Document;
 use crate::index::normal::{is_truthy, number};
-use crate::json::relaxed;
+use crate::relaxed_json::relaxed;
 use crate::schema::{Plan, Step};
 
 impl fmt::Display for Plan {

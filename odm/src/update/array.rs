@@ -6,7 +6,7 @@ use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Filter, element_condition};
 use crate::path::field::Field;
-use crate::path::marker::{Array, Writable};
+use crate::path::marker::{Array, Growable, Writable};
 use crate::path::{AsPath, ElementNav, RawPath, Read, Write, element, to_value_path};
 use crate::sort::IntoSort;
 use crate::update::ops::operation;
@@ -57,7 +57,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn push(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
     {
         operation(self, "$push", appended(value.into_value()))
     }
@@ -76,7 +76,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         let raw = self.raw();
@@ -101,7 +101,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn add_to_set(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
     {
         operation(self, "$addToSet", appended(value.into_value()))
     }
@@ -116,7 +116,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn add_each_to_set<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         operation(
@@ -139,7 +139,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     /// ```
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
-        Self::Value: Array<Element: Field>,
+        Self::Value: Array<Element: Field, Length: Growable>,
         Self::Mode: Writable,
         F: FnOnce(
             ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
@@ -169,7 +169,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn pull_all<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
         operation(self, "$pullAll", array(values))
@@ -185,7 +185,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn pop_first(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
     {
         operation(self, "$pop", Ok(Bson::Int32(-1)))
     }
@@ -200,7 +200,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     fn pop_last(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
-        Self::Value: Array,
+        Self::Value: Array<Length: Growable>,
     {
         operation(self, "$pop", Ok(Bson::Int32(1)))
     }

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::json::relaxed;
 use crate::path::{RawPath, check_path};
+use crate::relaxed_json::relaxed;
 
 mod array;
 mod build;

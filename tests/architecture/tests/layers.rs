@@ -22,12 +22,14 @@ const DRIVER: [&str; 13] = [
 ];
 
 /// The modules of the derives, lowest layer first.
-const MACROS: [&str; 7] = [
+const MACROS: [&str; 9] = [
     "case",
+    "code",
     "symbol",
     "diagnostics",
     "parse",
     "model",
+    "codec",
     "expand",
     "derive",
 ];

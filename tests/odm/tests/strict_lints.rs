@@ -42,6 +42,38 @@ pub mod models {
         pub(crate) payment: Payment,
     }
 
+    /// An id with the type of its model.
+    #[derive(Debug, Embedded)]
+    pub struct Id<D>(pub(crate) i64, std::marker::PhantomData<fn() -> D>);
+
+    /// Numbers.
+    #[derive(Debug, Embedded)]
+    pub struct Grid<const N: usize> {
+        /// The numbers.
+        pub cells: [i32; N],
+    }
+
+    /// A document of one of two forms.
+    #[derive(Debug, Document)]
+    #[serde(tag = "kind")]
+    #[document(collection = "vehicles", index(truck.load))]
+    pub enum Vehicle<T = String> {
+        /// With people.
+        Car {
+            /// The id.
+            _id: Id<Order>,
+            /// The plate.
+            plate: T,
+        },
+        /// With a load.
+        Truck {
+            /// The id.
+            _id: Id<Order>,
+            /// The load.
+            load: Grid<2>,
+        },
+    }
+
     /// The number of an order.
     #[derive(Debug, Serialize, Deserialize, Projection)]
     #[document(of = Order)]

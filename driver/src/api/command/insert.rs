@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     Collection, Error, Result,
-    bson::{self, Bson, ElementType, ObjectId, find_element},
+    api::collection::CollectionInner,
+    bson::{Bson, ElementType, ObjectId, codec::AppendDocument, find_element},
     operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
@@ -89,12 +90,7 @@ impl<T: Serialize> Collection<T> {
     /// because of a [duplicate key](Error::is_duplicate_key), or if the write concern was not
     /// satisfied.
     pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
-        InsertOne {
-            collection: self,
-            document,
-            options: InsertOneOptions::default(),
-            session: None,
-        }
+        InsertOne::new(self.inner(), document)
     }
 
     /// Inserts documents in as few commands as the limits of the server allow. If a document has no
@@ -120,19 +116,28 @@ impl<T: Serialize> Collection<T> {
     /// # Ok(()) }
     /// ```
     pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
-        InsertMany {
-            collection: self,
-            documents,
-            options: InsertManyOptions::default(),
-            session: None,
-        }
+        InsertMany::new(self.inner(), documents)
+    }
+}
+
+impl<T> Collection<T> {
+    /// Inserts a document that a codec of the ODM writes.
+    #[doc(hidden)]
+    pub fn insert_one_appended<'a, A: AppendDocument>(&'a self, document: &'a A) -> InsertOne<'a, A> {
+        InsertOne::new(self.inner(), document)
+    }
+
+    /// Inserts documents that a codec of the ODM writes.
+    #[doc(hidden)]
+    pub fn insert_many_appended<'a, A: AppendDocument>(&'a self, documents: &'a [A]) -> InsertMany<'a, A> {
+        InsertMany::new(self.inner(), documents)
     }
 }
 
 /// Inserts one document. Await it for an [`InsertOneResult`]; see [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, T> {
-    collection: &'a Collection<T>,
+    collection: &'a CollectionInner,
     document: &'a T,
     options: InsertOneOptions,
     session: InSession<'a>,
@@ -144,7 +149,7 @@ debug_without_values! { [T] InsertOne<'_, T>, "InsertOne", |it| namespace: it.co
 /// [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, T> {
-    collection: &'a Collection<T>,
+    collection: &'a CollectionInner,
     documents: &'a [T],
     options: InsertManyOptions,
     session: InSession<'a>,
@@ -155,7 +160,16 @@ debug_without_values! {
     namespace: it.collection.namespace(), documents: it.documents.len(), options: it.options
 }
 
-impl<'a, T: Serialize> InsertOne<'a, T> {
+impl<'a, T: AppendDocument> InsertOne<'a, T> {
+    fn new(collection: &'a CollectionInner, document: &'a T) -> Self {
+        InsertOne {
+            collection,
+            document,
+            options: InsertOneOptions::default(),
+            session: None,
+        }
+    }
+
     crate::__insert_one_options! { option_setters { InsertOneOptions } }
 
     session_setter!();
@@ -163,7 +177,7 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
     async fn run(&mut self) -> Result<InsertOneResult> {
         self.options.deferred.take_result()?;
         let mut documents = Documents::single(self.document, &self.options);
-        let inner = self.collection.inner();
+        let inner = self.collection;
         let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let write_concern = self.options.write_concern.as_deref();
         let (count, _) = send_single(inner, write_concern, self.session, timeout, &mut documents).await?;
@@ -173,7 +187,16 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
     }
 }
 
-impl<'a, T: Serialize> InsertMany<'a, T> {
+impl<'a, T: AppendDocument> InsertMany<'a, T> {
+    fn new(collection: &'a CollectionInner, documents: &'a [T]) -> Self {
+        InsertMany {
+            collection,
+            documents,
+            options: InsertManyOptions::default(),
+            session: None,
+        }
+    }
+
     crate::__insert_many_options! { option_setters { InsertManyOptions } }
 
     session_setter!();
@@ -185,7 +208,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
                 "insert_many requires at least one document",
             ));
         }
-        let inner = self.collection.inner();
+        let inner = self.collection;
         let write_concern = self.options.write_concern.as_deref();
         let ordered = self.options.ordered.unwrap_or(true);
         let timeout = inner.start_timeout(self.options.timeout, self.session)?;
@@ -202,8 +225,8 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
     }
 }
 
-awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertOne<'a, T> => InsertOneResult);
-awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertMany<'a, T> => InsertManyResult);
+awaitable!(in place ['a, T: AppendDocument + Send + Sync + 'a] InsertOne<'a, T> => InsertOneResult);
+awaitable!(in place ['a, T: AppendDocument + Send + Sync + 'a] InsertMany<'a, T> => InsertManyResult);
 
 /// The documents of a call. They are serialized into the write buffer of the connection without an
 /// intermediate copy.
@@ -222,7 +245,7 @@ struct Documents<'a, T, O> {
 
 debug_without_values! { [T O] Documents<'_, T, O>, "Documents", |it| documents: it.documents.len(), offset: it.offset }
 
-impl<'a, T: Serialize, O> Documents<'a, T, O> {
+impl<'a, T: AppendDocument, O> Documents<'a, T, O> {
     /// The document of a call with one document.
     fn single(document: &'a T, options: &'a O) -> Self {
         Self {
@@ -261,7 +284,7 @@ impl<'a, T: Serialize, O> Documents<'a, T, O> {
     }
 }
 
-impl<T: Serialize, O: WriteOptions> Statements for Documents<'_, T, O> {
+impl<T: AppendDocument, O: WriteOptions> Statements for Documents<'_, T, O> {
     const KIND: WriteKind = WriteKind::Insert;
 
     fn remaining(&self) -> usize {
@@ -292,7 +315,7 @@ impl<T: Serialize, O: WriteOptions> Statements for Documents<'_, T, O> {
             return Ok(());
         };
         let start = buffer.len();
-        bson::append(document, buffer).map_err(|error| {
+        document.append_document(buffer).map_err(|error| {
             if self.is_single {
                 error
             } else {

@@ -67,6 +67,24 @@ pub(super) fn from_raw_value<'de, T: Deserialize<'de>>(
     }
 }
 
+/// Decodes one value that is nested in `depth` documents and arrays. Offsets in errors count from its first byte.
+pub(super) fn from_nested_value<'de, T: Deserialize<'de>>(
+    raw: RawValue<'de>,
+    depth: u8,
+) -> Result<T, DecodeError> {
+    let context = Context::new(raw.bytes());
+    let mode = Mode {
+        depth: MAX_DEPTH.saturating_sub(depth),
+        ..Mode::TOP
+    };
+    let element = Element {
+        context: &context,
+        raw,
+        mode,
+    };
+    T::deserialize(Value(&element)).map_err(|error| context.locate(error, raw))
+}
+
 /// Decodes any value of a raw document or array.
 ///
 /// # Errors

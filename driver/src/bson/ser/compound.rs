@@ -6,11 +6,10 @@ use serde::Serialize;
 use serde::ser;
 
 use super::Encoder;
-use super::extended_json_shapes::{RawKind, RawSerializer, ShapeSerializer};
+use super::extended_json_shapes::ShapeSerializer;
 use super::key::KeySerializer;
 use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
-use crate::bson::markers;
 use crate::bson::spec::ElementType;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
@@ -162,8 +161,6 @@ impl ser::SerializeMap for MapSerializer<'_, '_> {
 pub(in crate::bson) enum StructSerializer<'a, 'o> {
     Document(DocumentSerializer<'a, 'o>),
     Shape(ShapeSerializer<'a, 'o>),
-    /// A value preceded by the raw ids in it.
-    WithRawIds(&'a mut Encoder<'o>),
 }
 
 impl ser::SerializeStruct for StructSerializer<'_, '_> {
@@ -175,24 +172,6 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
         match self {
             Self::Document(document) => document.field(key, value),
             Self::Shape(shape) => shape.field(key, value),
-            Self::WithRawIds(encoder) if key == markers::RAW_ID => {
-                value.serialize(RawSerializer::new(encoder, RawKind::RawId))
-            }
-            Self::WithRawIds(encoder) if key == markers::STORED_TYPE => {
-                encoder.stored.get_or_insert_default().set_type::<T>();
-                Ok(())
-            }
-            Self::WithRawIds(encoder) if key == markers::STORED => {
-                value.serialize(RawSerializer::new(encoder, RawKind::Stored))
-            }
-            Self::WithRawIds(encoder) => {
-                let result = encoder.value(value);
-                // On an error too: the caller may ignore it, and the value is no longer borrowed
-                // then.
-                encoder.raw_ids.clear();
-                encoder.stored = None;
-                result
-            }
         }
     }
 
@@ -201,7 +180,6 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
         match self {
             Self::Document(document) => document.finish(),
             Self::Shape(shape) => shape.finish(),
-            Self::WithRawIds(_) => Ok(()),
         }
     }
 }

@@ -27,10 +27,6 @@ pub(super) enum RawKind {
     Array,
     Uuid,
     Bytes,
-    /// Not written: address and bytes of an id or a date.
-    RawId,
-    /// Not written: address and stored form of a value.
-    Stored,
 }
 
 /// Writes the content of a newtype that contains bytes.
@@ -448,21 +444,11 @@ impl Serializer for RawSerializer<'_, '_> {
 
     #[inline]
     fn serialize_bytes(self, value: &[u8]) -> Result {
-        if self.kind == RawKind::RawId {
-            self.encoder.raw_ids.add(value);
-            return Ok(());
-        }
-        if self.kind == RawKind::Stored {
-            if let Some(forms) = &mut self.encoder.stored {
-                forms.add(value);
-            }
-            return Ok(());
-        }
         let (kind, subtype) = match self.kind {
             RawKind::Document => (ElementType::EmbeddedDocument, None),
             RawKind::Array => (ElementType::Array, None),
             RawKind::Uuid => (ElementType::Binary, Some(4)),
-            RawKind::Bytes | RawKind::RawId | RawKind::Stored => (ElementType::Binary, Some(0)),
+            RawKind::Bytes => (ElementType::Binary, Some(0)),
         };
         self.encoder.kind(kind)?;
         match subtype {

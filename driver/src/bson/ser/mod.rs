@@ -5,8 +5,6 @@
 mod compound;
 mod extended_json_shapes;
 mod key;
-mod raw_ids;
-mod stored;
 mod value;
 
 use std::cell::Cell;
@@ -19,8 +17,6 @@ use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH_OF_ANY, length};
 use super::spec::ElementType;
 
-pub(super) use raw_ids::{RAW_ID_LEN, address_of};
-pub(super) use stored::{StoredForm, TypeOf};
 pub(super) use value::ValueSerializer;
 
 /// Appends `value` as one document to `out`. After an error `out` is unchanged.
@@ -68,22 +64,20 @@ pub(super) struct Encoder<'o> {
     ///
     /// A key is written before the type of its value is known: the key is a literal where the field
     /// is written, whereas the code that writes values is shared by all fields.
-    type_index: usize,
-    depth: u8,
+    pub(super) type_index: usize,
+    pub(super) depth: u8,
     /// Set inside crate bson's `HumanReadable` wrapper.
     human_readable: bool,
     /// Whether the current value has called `is_human_readable`. If it then writes 16 bytes, it has
     /// a text form and a form of 16 bytes, as `uuid::Uuid` has, and is written as a UUID.
     asked: Cell<bool>,
-    raw_ids: raw_ids::RawIds,
-    stored: Option<Box<stored::StoredForms>>,
 }
 
 /// The type index of a document outside of an element.
 const NO_ELEMENT: usize = usize::MAX;
 
 /// Written in place of a type byte that is not known yet.
-const UNKNOWN: u8 = 0;
+pub(super) const UNKNOWN: u8 = 0;
 
 /// State of the output that [`Encoder::undo`] restores.
 #[derive(Clone, Copy)]
@@ -94,15 +88,13 @@ struct Mark {
 
 impl Encoder<'_> {
     #[inline]
-    fn new(out: &mut Vec<u8>) -> Encoder<'_> {
+    pub(super) fn new(out: &mut Vec<u8>) -> Encoder<'_> {
         Encoder {
             out,
             type_index: NO_ELEMENT,
             depth: 0,
             human_readable: false,
             asked: Cell::new(false),
-            raw_ids: raw_ids::RawIds::default(),
-            stored: None,
         }
     }
 
@@ -119,38 +111,20 @@ impl Encoder<'_> {
 
     /// Writes the key of an array element.
     #[inline]
-    fn index(&mut self, index: &Counter) {
+    pub(super) fn index(&mut self, index: &Counter) {
         self.type_index = self.out.len();
         index.append(self.out, UNKNOWN);
     }
 
-    /// Writes a value: its raw bytes if they are known, otherwise by its `Serialize`.
+    /// Writes a value.
     #[inline]
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        if let Some(kind) = raw_ids::kind_of::<T>()
-            && let Some(bytes) = self.raw_ids.find(value)
-        {
-            self.kind(kind)?;
-            let len = if kind == ElementType::ObjectId { 12 } else { 8 };
-            self.out.extend_from_slice(bytes.get(..len).unwrap_or_default());
-            return Ok(());
-        }
-        if stored::can_be_stored::<T>()
-            && let Some(forms) = &mut self.stored
-            && let Some(form) = forms.find(value)
-        {
-            let (kind, bytes) = form?;
-            self.kind(kind)?;
-            self.out
-                .extend_from_slice(self.stored.as_ref().map_or(&[], |forms| forms.bytes(bytes)));
-            return Ok(());
-        }
         value.serialize(ValueSerializer::new(self))
     }
 
     /// Writes the type of the value whose key is written.
     #[inline]
-    fn kind(&mut self, kind: ElementType) -> Result<(), EncodeError> {
+    pub(super) fn kind(&mut self, kind: ElementType) -> Result<(), EncodeError> {
         match self.out.get_mut(self.type_index) {
             Some(slot) => *slot = kind as u8,
             None if kind == ElementType::EmbeddedDocument => {}
@@ -169,7 +143,7 @@ impl Encoder<'_> {
 
     /// Enters one level. What is written can be read again by a reader of any type.
     #[inline]
-    fn enter(&mut self) -> Result<(), EncodeError> {
+    pub(super) fn enter(&mut self) -> Result<(), EncodeError> {
         if self.depth >= MAX_DEPTH_OF_ANY {
             return Err(too_deep());
         }
@@ -179,7 +153,7 @@ impl Encoder<'_> {
 
     /// Reserves four bytes for a length.
     #[inline]
-    fn open(&mut self) -> usize {
+    pub(super) fn open(&mut self) -> usize {
         let start = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
         start
@@ -187,7 +161,7 @@ impl Encoder<'_> {
 
     /// Ends the document begun at `start`.
     #[inline]
-    fn end(&mut self, start: usize) -> Result<(), EncodeError> {
+    pub(super) fn end(&mut self, start: usize) -> Result<(), EncodeError> {
         self.out.push(0);
         self.depth -= 1;
         self.patch(start, self.out.len() - start)
@@ -205,7 +179,7 @@ impl Encoder<'_> {
 
     /// Writes a string with its length and terminator.
     #[inline]
-    fn string(&mut self, text: &str) -> Result<(), EncodeError> {
+    pub(super) fn string(&mut self, text: &str) -> Result<(), EncodeError> {
         let len = length(text.len() + 1)?;
         self.out.extend_from_slice(&len.to_le_bytes());
         capacity::append(self.out, text.as_bytes());

@@ -22,7 +22,7 @@ pub(in crate::bson) struct ValueSerializer<'a, 'o> {
 
 impl<'a, 'o> ValueSerializer<'a, 'o> {
     #[inline]
-    pub(super) fn new(encoder: &'a mut Encoder<'o>) -> Self {
+    pub(in crate::bson) fn new(encoder: &'a mut Encoder<'o>) -> Self {
         encoder.asked.set(false);
         Self { encoder }
     }
@@ -250,17 +250,14 @@ impl<'a, 'o> Serializer for ValueSerializer<'a, 'o> {
     /// Always inlined: the name is a literal, so the comparisons are made at compile time.
     #[inline(always)]
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Self::SerializeStruct> {
-        if name.as_bytes().first() == Some(&b'$') {
-            if name == markers::RAW_IDS {
-                return Ok(StructSerializer::WithRawIds(self.encoder));
-            }
-            if let Some(shape) = Shape::of_struct(name) {
-                self.encoder.kind(shape.kind())?;
-                return Ok(StructSerializer::Shape(ShapeSerializer::begin(
-                    self.encoder,
-                    shape,
-                )));
-            }
+        if name.as_bytes().first() == Some(&b'$')
+            && let Some(shape) = Shape::of_struct(name)
+        {
+            self.encoder.kind(shape.kind())?;
+            return Ok(StructSerializer::Shape(ShapeSerializer::begin(
+                self.encoder,
+                shape,
+            )));
         }
         self.document().map(StructSerializer::Document)
     }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::bson::element::{Counter, append_key};
-use crate::bson::error::EncodeError;
+use crate::bson::error::{EncodeError, kind_name};
 use crate::bson::limits::{MAX_DEPTH, length};
+use crate::bson::ser::{Encoder, ValueSerializer};
 use crate::bson::spec::{BinarySubtype, ElementType};
 use crate::bson::{Bson, Document, IndexKey, append_element, capacity};
 
@@ -25,6 +26,17 @@ pub fn append_document(document: &Document, out: &mut Vec<u8>) -> Result {
 /// If the key contains a zero byte, the value nests too deep or is too large.
 pub fn append_bson(key: &str, value: &Bson, out: &mut Vec<u8>) -> Result {
     undone_if_failed(out, |out| append_value(key, value, out, MAX_DEPTH - 1))
+}
+
+/// Appends a value without its key, and sets the byte of its type at this index of `out`. `depth`: how many levels may be
+/// nested, the value included.
+pub(in crate::bson) fn append_content(
+    value: &Bson,
+    type_index: usize,
+    out: &mut Vec<u8>,
+    depth: u8,
+) -> Result {
+    append_value(Written(type_index), value, out, depth)
 }
 
 fn undone_if_failed(out: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>) -> Result) -> Result {
@@ -69,8 +81,34 @@ impl Key for &Counter {
     }
 }
 
+/// A key that is written already, with the index of the byte of its type.
+#[derive(Clone, Copy)]
+struct Written(usize);
+
+impl Key for Written {
+    fn append(self, kind: ElementType, out: &mut Vec<u8>) -> Result {
+        match out.get_mut(self.0) {
+            Some(slot) => *slot = kind as u8,
+            None if kind == ElementType::EmbeddedDocument => {}
+            None => {
+                return Err(EncodeError::new(format!(
+                    "expected a document, found {}",
+                    kind_name(kind)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn serialize(self, value: &impl Serialize, out: &mut Vec<u8>) -> Result {
+        let mut encoder = Encoder::new(out);
+        encoder.type_index = self.0;
+        value.serialize(ValueSerializer::new(&mut encoder))
+    }
+}
+
 /// Appends a whole document. `depth`: number of levels that may be nested in it.
-fn append_fields(document: &Document, out: &mut Vec<u8>, depth: u8) -> Result {
+pub(in crate::bson) fn append_fields(document: &Document, out: &mut Vec<u8>, depth: u8) -> Result {
     let start = open(out);
     for (key, value) in document {
         if let Err(error) = append_value(key.as_str(), value, out, depth) {

@@ -7,3 +7,4 @@ mod encode;
 pub use decode::decode_document;
 pub(super) use decode::{value, value_within};
 pub use encode::{append_bson, append_document};
+pub(super) use encode::{append_content, append_fields};

@@ -28,7 +28,7 @@ const MORE: [(Topology, Task); 3] = [
 ];
 
 /// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
-const ODM_SHARE: f64 = 1.05;
+const ODM_SHARE: f64 = 1.0;
 
 /// Limit for the instructions that `timeoutMS` adds to an operation.
 const TIMEOUT_COST: f64 = 1_500.0;

@@ -241,6 +241,7 @@ fn fields_of_variants_are_not_names() {
 }
 
 #[derive(Debug, Shape)]
+#[expect(dead_code, reason = "nothing is read")]
 struct Repriced {
     #[document(flatten)]
     order: Order,

@@ -1,5 +1,5 @@
 use marula::Document;
-use marula::bson::{DateTime as BsonDate, Decimal128};
+use marula::bson::Decimal128;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,24 +30,14 @@ struct Order {
     _id: i64,
     #[document(as = marula::bson::DateTime)]
     created: DateTime<Utc>,
-    #[document(as = Option<marula::bson::DateTime>)]
-    day: Option<NaiveDate>,
     #[document(as = BTreeMap<String, DateTime<Utc>>)]
-    days: BTreeMap<i64, DateTime<Utc>>,
+    days: BTreeMap<i64, NaiveDate>,
     #[document(as = Vec<Decimal128>)]
     amounts: Vec<Decimal>,
     #[document(opaque)]
     span: (DateTime<Utc>, i32),
     #[document(opaque)]
     total: rust_decimal::Decimal,
-    #[document(as = String)]
-    text: DateTime<Utc>,
-    #[document(as = BsonDate)]
-    own: Stamp,
 }
-
-/// Its `Serialize` can write a date.
-#[derive(Serialize, Deserialize)]
-struct Stamp(BsonDate);
 
 fn main() {}

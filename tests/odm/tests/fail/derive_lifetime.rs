@@ -1,9 +1,16 @@
 use marula::Embedded;
-use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize, Embedded)]
+#[derive(Embedded)]
 struct Line<'a> {
     sku: &'a str,
 }
+
+#[derive(Embedded)]
+enum Change<'a, T> {
+    To(&'a T),
+}
+
+#[derive(Embedded)]
+struct Text<'a, const N: usize>([&'a str; N]);
 
 fn main() {}

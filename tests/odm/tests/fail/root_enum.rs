@@ -1,7 +1,6 @@
 use marula::Document;
-use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Document)]
 #[document(collection = "orders")]
 enum Order {
     Open { _id: i64 },

@@ -58,7 +58,11 @@ fn assert_names<T: std::fmt::Debug>(result: Result<T, Error>, key: &str, what: &
     let error = result.expect_err(what);
     assert!(matches!(error, Error::Encode { .. }), "{what}: {error:?}");
     let text = format!("{error:#}");
-    assert!(text.contains(&format!("`{key}`")), "{what}: {text}");
+    let names_key = text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
+    assert!(
+        names_key && text.contains("is the name of a field"),
+        "{what}: {text}"
+    );
 }
 
 #[tokio::test]

@@ -35,11 +35,13 @@ struct Person {
 
 #[derive(Debug, Deserialize, Projection)]
 #[document(of = Person)]
+#[expect(dead_code, reason = "only the error is of interest")]
 struct Name {
     name: String,
 }
 
 #[derive(Debug, Shape)]
+#[expect(dead_code, reason = "only the error is of interest")]
 struct WithNamesakes {
     #[document(flatten)]
     person: Person,

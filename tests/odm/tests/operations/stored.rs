@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashSet, LinkedList, VecDeque};
 use crate::common::Env;
 use marula::bson::{DateTime, ObjectId, Timestamp, doc, to_raw_document};
 use marula::{Document, Embedded, Filter, Model};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// A seeded random number generator.
@@ -237,35 +236,9 @@ fn order(seed: u64) -> Order {
     }
 }
 
-/// A manual `Serialize` implementation: fields in another order, one twice, one as a string, an
-/// additional one, one renamed, one omitted.
-#[derive(Clone, Debug, Deserialize, Document)]
-#[document(collection = "by_hand")]
-struct ByHand {
-    _id: ObjectId,
-    first: ObjectId,
-    #[serde(default)]
-    second: ObjectId,
-    third: DateTime,
-}
-
-impl Serialize for ByHand {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let made_up = ObjectId::from_bytes([9; 12]);
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("_id", &self._id)?;
-        map.serialize_entry("third", &self.third)?;
-        map.serialize_entry("made_up", &made_up)?;
-        map.serialize_entry("first", &self.first)?;
-        map.serialize_entry("first_again", &Some(&self.first))?;
-        map.serialize_entry("first_as_text", &self.first.to_hex())?;
-        map.end()
-    }
-}
-
 /// Stores the model with every call that accepts one, and checks that the stored bytes are those of
 /// serde.
-async fn check<D: Model<Id = ObjectId>>(env: &Env, model: &D) -> marula::Result<()> {
+async fn check<D: Model<Id = ObjectId> + Serialize>(env: &Env, model: &D) -> marula::Result<()> {
     let plain = to_raw_document(model).expect("the model is a document");
     let collection = env.db.collection::<D>();
     let id = *model.id();
@@ -303,26 +276,5 @@ async fn models_are_stored_as_serde_writes_them() {
         );
         orders.delete_by_id(order.id).await.unwrap();
     }
-    env.stop().await;
-}
-
-#[tokio::test]
-async fn manual_serialize_implementations_are_stored_as_written() {
-    let env = Env::start().await;
-    let r = &mut Random(5);
-    let model = ByHand {
-        _id: r.id(),
-        first: r.id(),
-        second: r.id(),
-        third: r.date(),
-    };
-    check(&env, &model).await.unwrap();
-    let plain = to_raw_document(&model).unwrap();
-    assert_eq!(
-        plain.get_object_id("made_up").unwrap(),
-        ObjectId::from_bytes([9; 12])
-    );
-    assert_eq!(plain.get_object_id("first_again").unwrap(), model.first);
-    assert!(plain.get("second").unwrap().is_none());
     env.stop().await;
 }

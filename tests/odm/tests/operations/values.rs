@@ -32,8 +32,6 @@ enum External {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 struct Flat {
-    #[serde(with = "marula::bson::uuid_as_binary")]
-    #[document(as = Uuid)]
     flat_uuid: Uuid,
     flat_decimal: Decimal128,
 }

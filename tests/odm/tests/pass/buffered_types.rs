@@ -1,5 +1,4 @@
-//! Types that serde reads from its buffer, and that contain no `uuid::Uuid` or read it by
-//! `uuid_as_binary`.
+//! Types in flattened fields and in enums with tags, which serde would read from a buffer without the types of BSON.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,21 +39,14 @@ struct Row {
 #[derive(Serialize, Deserialize, Embedded)]
 struct Ids {
     driver: bson::Uuid,
-    #[serde(with = "bson::uuid_as_binary")]
-    #[document(as = Uuid)]
     one: Uuid,
-    #[serde(with = "bson::uuid_as_binary")]
-    #[document(as = Option<Uuid>)]
     maybe: Option<Uuid>,
-    #[serde(with = "bson::uuid_as_binary")]
-    #[document(as = Vec<Uuid>)]
     all: Vec<Uuid>,
     /// The keys of maps are text.
     #[document(opaque)]
     by_id: HashMap<Uuid, i32>,
 }
 
-/// Read directly: the enum has no tag.
 #[derive(Serialize, Deserialize, Embedded)]
 enum Direct {
     Id(Uuid),
@@ -87,8 +79,8 @@ fn flattened_uuids_are_read_back() {
         expression: Expression::All { parts: Vec::new() },
         direct: Direct::Id(id),
     };
-    let stored = bson::to_document(&value).expect("encoded");
-    let read: Everything = bson::from_document(&stored).expect("decoded");
+    let stored = marula::codec::to_vec(&value).expect("encoded");
+    let read: Everything = marula::codec::from_slice(&stored).expect("decoded");
     assert!(
         read.ids
             .is_some_and(|ids| ids.all == [id] && ids.by_id.contains_key(&id))

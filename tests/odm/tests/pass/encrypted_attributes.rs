@@ -1,11 +1,12 @@
 //! All attributes of encrypted fields, on all types that can be encrypted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use marula::bson::{
     Binary, Bson, DateTime, Decimal128, Document as BsonDocument, ObjectId, Regex, Timestamp, doc,
 };
+use marula::forms::Millis;
 use marula::{Document, Embedded, Filter, Model, Update};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -74,9 +75,8 @@ struct All {
     map: HashMap<String, Line>,
     #[document(encrypted)]
     raw: BsonDocument,
-    #[serde(with = "marula::codec::duration")]
-    #[document(as = i64, encrypted(range(min = 0, max = 86_400_000)))]
-    limit: std::time::Duration,
+    #[document(as = Millis, encrypted(range(min = Duration::ZERO, max = Duration::from_secs(86_400))))]
+    limit: Duration,
     #[document(encrypted(
         prefix(min = 1, max = 8),
         suffix(min = 1, max = 8),
@@ -157,7 +157,8 @@ fn options_have_the_types_of_the_field() {
 fn operators_take_the_values_of_the_type() {
     let a = All::fields();
     let filter: Filter<All> = a.cents().between(1, Cents(5)) & a.double().gte(1) & a.level().ne(Level::Low);
-    let _: Filter<All> = a.limit().lt(5) & a.times().at_time().gt(DateTime::from_millis(5));
+    let _: Filter<All> =
+        a.limit().lt(Duration::from_secs(5)) & a.times().at_time().gt(DateTime::from_millis(5));
     let _: Update<All> = a
         .double()
         .set(2.5)

@@ -4,6 +4,7 @@ mod buffered_types;
 mod calls_are_send;
 mod encrypted_attributes;
 mod every_attribute;
+mod generics;
 mod macro_by_example;
 mod names_that_clash;
 mod numbers;

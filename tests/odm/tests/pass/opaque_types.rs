@@ -1,11 +1,25 @@
 //! Types that `opaque` accepts: types other than dates, and dates with an explicit stored type.
 
-use marula::Document;
 use marula::prelude::*;
+use marula::{Document, forms};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NaiveDate(String);
+
+impl std::fmt::Display for NaiveDate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::str::FromStr for NaiveDate {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(NaiveDate(text.to_owned()))
+    }
+}
 
 mod as_days {
     use serde::{Deserialize, Deserializer, Serializer};
@@ -31,7 +45,7 @@ struct Order {
     took: std::time::Duration,
     #[document(opaque)]
     at: marula::bson::DateTime,
-    #[document(as = String)]
+    #[document(as = forms::DisplayText)]
     day: NaiveDate,
     #[serde(with = "as_days")]
     #[document(opaque)]

@@ -4,13 +4,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod codecs;
+mod codec;
 mod database;
 mod dates;
 mod decimals;
 mod everywhere;
+mod forms;
 mod generics;
 mod limits;
+mod lists;
 mod maintained;
 mod newtypes;
+mod plain_json;
+mod stored_types;
 mod web;

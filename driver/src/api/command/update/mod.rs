@@ -247,6 +247,23 @@ impl<T: Serialize> Collection<T> {
     }
 }
 
+impl<T> Collection<T> {
+    /// Replaces a document by one that a codec of the ODM has written.
+    #[doc(hidden)]
+    pub fn replace_one_encoded(
+        &self,
+        filter: impl IntoDocument,
+        replacement: RawDocumentBuf,
+    ) -> ReplaceOne<'_> {
+        let modification = Modification::Replacement(replacement);
+        ReplaceOne::new(
+            self.inner(),
+            filter,
+            UpdateModification(modification, Deferred::default()),
+        )
+    }
+}
+
 /// Defines the action of a call with one statement.
 macro_rules! update_action {
     ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident, multi: $multi:literal) => {

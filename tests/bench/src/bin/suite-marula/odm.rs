@@ -11,6 +11,8 @@ use marula::{
 };
 use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, data::Archive};
 
+use serde::{Serialize, de::DeserializeOwned};
+
 use crate::{
     odm_models::{LargeModel, NestedModel, SmallModel},
     place::expect,
@@ -19,7 +21,7 @@ use crate::{
 const UPDATED: &str = "updated_value";
 
 /// The operations of a model.
-trait Subject: Model {
+trait Subject: Model + Serialize + DeserializeOwned {
     const FILE: (Archive, &'static str);
     /// Sets new ids and returns them.
     fn renew(&mut self) -> Ids;

@@ -1,9 +1,9 @@
-//! Values with encrypted fields that functions of `serde(with = "…")` convert.
+//! Values with encrypted fields that are converted: by functions of `serde(with = "…")`, and by `as`.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-use super::Address;
+use super::{Address, described};
 use marula::bson::{Bson, Decimal128, Document as BsonDocument};
 use marula::{Document, Embedded, Model, SchemaError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -115,6 +115,11 @@ struct Page<T: Serialize> {
 struct Paged {
     _id: i64,
     page: Page<i64>,
+}
+
+described! {
+    Forwarded<Address> => Address;
+    Forwarded<Sent> => Parcel;
 }
 
 /// The only encrypted field is that of a field with a stated type.

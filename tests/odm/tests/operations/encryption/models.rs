@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Address, Insurance, Patient, Plain, Ward};
+use super::{Address, Insurance, Patient, Plain, Ward, described};
 use marula::bson::{Document as BsonDocument, doc};
 use marula::{Document, Embedded, Model, SchemaError};
 use marula_test_server::TestServer;
@@ -138,6 +138,11 @@ enum Moved {
 struct Move {
     _id: i64,
     moved: Moved,
+}
+
+described! {
+    Address => BsonDocument;
+    Home => BsonDocument;
 }
 
 #[derive(Serialize, Deserialize, Embedded)]

@@ -152,6 +152,7 @@ async fn every_condition_of_a_filter_is_on_a_known_field() {
 }
 
 #[derive(Debug, Shape)]
+#[expect(dead_code, reason = "only the pipeline is of interest")]
 struct Near {
     #[document(flatten)]
     member: Member,

@@ -1,0 +1,361 @@
+//! Fields that are stored as a document, or as fields of another document.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Ident, Index};
+
+use crate::code::at;
+use crate::codec::Context;
+use crate::codec::field::Field;
+
+/// The statements that write fields. `place`: an expression of a reference to a field.
+pub(super) fn write(
+    cx: &Context<'_>,
+    fields: &[Field<'_>],
+    place: impl Fn(usize, &Field<'_>) -> TokenStream,
+) -> TokenStream {
+    let written = fields.iter().enumerate().filter(|(_, f)| f.is_written());
+    let statements = written.map(|(index, field)| {
+        let (ty, name, value) = (field.ty, &field.name, place(index, field));
+        let write = if field.is_flat_by_function() {
+            let write = field.write(cx, &value);
+            quote!(__m::codec::serde::write_fields(__out, |__out| #write)?;)
+        } else if field.is_flat() {
+            quote_spanned! {at(ty.span())=>
+                <#ty as __m::codec::EncodeFields>::encode_fields(#value, __out)?;
+            }
+        } else {
+            let write = field.write(cx, &value);
+            quote!(__out.field(#name, |__out| #write)?;)
+        };
+        match &field.serde().functions.omit_if {
+            Some(condition) => quote!(if !#condition(#value) { #write }),
+            None => write,
+        }
+    });
+    statements.collect()
+}
+
+/// The names of fields. `tag`: the name of a tag beside them.
+pub(super) fn names(fields: &[Field<'_>], tag: Option<&str>) -> TokenStream {
+    let own = fields.iter().filter(|f| !f.is_flat() && f.is_stored());
+    let own = own.flat_map(|f| std::iter::once(f.name.as_str()).chain(aliases(f)));
+    let own = tag.into_iter().chain(own);
+    let flat = fields
+        .iter()
+        .filter(|f| f.is_flat() && f.is_written() && !f.is_flat_by_function());
+    let flat = flat.map(|f| {
+        let ty = f.ty;
+        quote_spanned!(at(ty.span())=> &<#ty as __m::codec::EncodeFields>::NAMES)
+    });
+    quote! {
+        __m::codec::Names {
+            own: &[#(#own),*],
+            flat: &[#(#flat),*],
+            ..__m::codec::Names::NONE
+        }
+    }
+}
+
+/// The check that no two fields of the document have the same name. Those of a flattened type with parameters are not known.
+pub(super) fn distinct_names(
+    cx: &Context<'_>,
+    fields: &[Field<'_>],
+    names: &TokenStream,
+) -> Option<TokenStream> {
+    const REASON: &str = "two fields of the document have the same name, one of them in a flattened type";
+    let mut flat = fields.iter().filter(|f| f.is_flat() && !f.is_flat_by_function());
+    let last = flat.clone().next_back()?;
+    if flat.any(|f| cx.is_generic(f.ty)) {
+        return None;
+    }
+    Some(quote_spanned! {at(last.ty.span())=>
+        const _: () = ::core::assert!(!#names.has_duplicates(), #REASON);
+    })
+}
+
+fn aliases<'a>(field: &Field<'a>) -> impl Iterator<Item = &'a str> {
+    field.serde().aliases.iter().map(String::as_str)
+}
+
+/// The type whose `DecodeFields` reads fields, and what it makes of them.
+pub(super) struct Reader<'a> {
+    /// The type with its parameters.
+    pub(super) owner: TokenStream,
+    /// What is made.
+    pub(super) out: TokenStream,
+    /// The path before the braces of the value.
+    pub(super) constructor: TokenStream,
+    /// The name of the type of the fields read so far.
+    pub(super) partial: Ident,
+    /// Whether other keys are errors.
+    pub(super) is_strict: bool,
+    /// The default of all fields, an expression.
+    pub(super) default: Option<TokenStream>,
+    /// A key that is known and not read.
+    pub(super) ignored: Option<&'a str>,
+    pub(super) fields: &'a [Field<'a>],
+}
+
+/// What is known of the fields for the code of `DecodeFields`.
+#[derive(Default)]
+struct Parts {
+    /// The types of the parts of `Partial`, and the values with which they begin.
+    types: Vec<TokenStream>,
+    begins: Vec<TokenStream>,
+    /// The name of each key in the table, the aliases at the end.
+    keys: Vec<String>,
+    arms: Vec<TokenStream>,
+    /// The expressions that offer a field to a flattened type.
+    offers: Vec<TokenStream>,
+    /// The expressions that copy a field for a function.
+    copies: Vec<TokenStream>,
+    /// The flattened types.
+    flat: Vec<TokenStream>,
+    /// The fields of the value.
+    values: Vec<TokenStream>,
+}
+
+impl Reader<'_> {
+    /// `impl DecodeFields`, with the type of `Partial`.
+    pub(super) fn decode_fields(&self, cx: &Context<'_>) -> TokenStream {
+        let Reader {
+            owner, out, partial, ..
+        } = self;
+        let parts = self.parts(cx);
+        let (params, clause) = cx.read_generics();
+        let (names, own) = (cx.names(), cx.own());
+        let Parts {
+            types,
+            begins,
+            keys,
+            arms,
+            flat,
+            values,
+            ..
+        } = &parts;
+        let offers = offers(&parts);
+        let take = if arms.is_empty() {
+            quote!(::core::result::Result::Ok(#offers))
+        } else {
+            quote! {
+                match __index {
+                    #(#arms)*
+                    _ => return ::core::result::Result::Ok(#offers),
+                }
+                ::core::result::Result::Ok(true)
+            }
+        };
+        let is_strict = self.is_strict && parts.copies.is_empty();
+        let strict = is_strict.then(|| {
+            quote!(
+                const DENY_UNKNOWN: bool = true;
+            )
+        });
+        let is_map = (!flat.is_empty())
+            .then(|| quote!(const IS_MAP: bool = #(<#flat as __m::codec::DecodeFields<'de>>::IS_MAP)||*;));
+        let default = self
+            .default
+            .as_ref()
+            .map(|default| quote!(let __default: #out = #default;));
+        let constructor = &self.constructor;
+        let one_map = self.one_map(cx);
+        quote! {
+            pub struct #partial<#params>(
+                #(#types,)*
+                ::core::marker::PhantomData<(&'de (), fn() -> #own)>,
+            ) #clause;
+            #one_map
+            impl<#params> __m::codec::DecodeFields<'de> for #owner #clause {
+                type Out = #out;
+                type Partial = #partial<'de, #names>;
+                const KEYS: &'static [&'static str] = &[#(#keys),*];
+                #strict
+                #is_map
+                #[inline]
+                fn begin(
+                    __elements: __m::codec::Elements<'de>,
+                ) -> ::core::result::Result<Self::Partial, __m::codec::DecodeError> {
+                    ::core::result::Result::Ok(#partial(#(#begins,)* ::core::marker::PhantomData))
+                }
+                #[inline]
+                fn take(
+                    __partial: &mut Self::Partial,
+                    __index: usize,
+                    __field: &__m::codec::Fields<'de>,
+                ) -> ::core::result::Result<bool, __m::codec::DecodeError> {
+                    #take
+                }
+                #[inline]
+                fn finish(
+                    __partial: Self::Partial,
+                ) -> ::core::result::Result<Self::Out, __m::codec::DecodeError> {
+                    #default
+                    ::core::result::Result::Ok(#constructor { #(#values),* })
+                }
+            }
+        }
+    }
+
+    fn parts(&self, cx: &Context<'_>) -> Parts {
+        let mut parts = Parts::default();
+        let has_flat = self.fields.iter().any(Field::is_flat);
+        // A flattened map does not read a key that is another field's, even if that field is not read.
+        let is_known = |f: &&Field<'_>| !f.is_flat() && (f.is_read() || (f.is_written() && has_flat));
+        let known: Vec<&Field<'_>> = self.fields.iter().filter(is_known).collect();
+        parts.keys = known.iter().map(|f| f.name.clone()).collect();
+        let mut indexes: Vec<Vec<usize>> = (0..known.len()).map(|index| vec![index]).collect();
+        for (field, indexes) in known.iter().zip(&mut indexes) {
+            for alias in aliases(field) {
+                indexes.push(parts.keys.len());
+                parts.keys.push(alias.to_owned());
+            }
+        }
+        for field in self.fields {
+            let member = &field.member;
+            let value = if field.is_read() {
+                let index = Index::from(parts.types.len());
+                let slot = quote!(__partial.#index);
+                if field.is_flat_by_function() {
+                    flat_by_function(cx, field, &slot, &mut parts)
+                } else if field.is_flat() {
+                    flat(field, &slot, &mut parts)
+                } else {
+                    self.named(cx, field, &slot, &mut parts)
+                }
+            } else {
+                self.unread(field)
+            };
+            parts.values.push(quote!(#member: #value));
+        }
+        for (field, indexes) in known.iter().zip(&indexes) {
+            let action = if field.is_read() {
+                let read = field.read(cx);
+                let before = self.fields.iter().filter(|f| f.is_read());
+                let slot = Index::from(before.take_while(|f| f.member != field.member).count());
+                quote_spanned!(at(field.ty.span())=> __field.read(&mut __partial.#slot, #read)?)
+            } else {
+                quote!({})
+            };
+            parts.arms.push(quote!(#(#indexes)|* => #action,));
+        }
+        if let Some(ignored) = self.ignored {
+            let index = parts.keys.len();
+            parts.keys.push(ignored.to_owned());
+            parts.arms.push(quote!(#index => {}));
+        }
+        parts
+    }
+
+    /// The value of a field with a name.
+    fn named(
+        &self,
+        cx: &Context<'_>,
+        field: &Field<'_>,
+        slot: &TokenStream,
+        parts: &mut Parts,
+    ) -> TokenStream {
+        let (ty, member) = (field.ty, &field.member);
+        parts.types.push(quote!(::core::option::Option<#ty>));
+        parts.begins.push(quote!(::core::option::Option::None));
+        let serde = field.serde();
+        let default = match &serde.functions.default {
+            Some(path) => quote!(#path()),
+            None if serde.default => default_of(field),
+            None if self.default.is_some() => quote!(__default.#member),
+            None => return field.required(cx, slot),
+        };
+        quote! {
+            match #slot {
+                ::core::option::Option::Some(__value) => __value,
+                ::core::option::Option::None => #default,
+            }
+        }
+    }
+
+    /// The value of a field that is not read.
+    fn unread(&self, field: &Field<'_>) -> TokenStream {
+        let member = &field.member;
+        match &field.serde().functions.default {
+            _ if field.is_phantom() => quote!(::core::marker::PhantomData),
+            Some(path) => quote!(#path()),
+            None if self.default.is_some() && !field.serde().default => quote!(__default.#member),
+            None => default_of(field),
+        }
+    }
+
+    /// The check that at most one flattened field has the keys that no field has.
+    fn one_map(&self, cx: &Context<'_>) -> Option<TokenStream> {
+        let is_flat = |f: &&Field<'_>| f.is_flat() && f.is_read() && !f.is_flat_by_function();
+        let flat = self.fields.iter().filter(is_flat);
+        let concrete: Vec<_> = flat.map(|f| f.ty).filter(|ty| !cx.is_generic(ty)).collect();
+        let [_, .., last] = concrete[..] else { return None };
+        const REASON: &str =
+            "two flattened fields are maps: a key that is not the name of a field could be in either";
+        Some(quote_spanned! {at(last.span())=>
+            const _: () = ::core::assert!(
+                0 #(+ (<#concrete as __m::codec::DecodeFields<'static>>::IS_MAP as usize))* < 2,
+                #REASON
+            );
+        })
+    }
+}
+
+/// The value of a flattened field.
+fn flat(field: &Field<'_>, slot: &TokenStream, parts: &mut Parts) -> TokenStream {
+    let ty = field.ty;
+    let codec = quote_spanned!(at(ty.span())=> <#ty as __m::codec::DecodeFields<'de>>);
+    parts.types.push(quote!(#codec::Partial));
+    parts.begins.push(quote!(#codec::begin(__elements)?));
+    parts
+        .offers
+        .push(quote!(__m::codec::read::offer::<#ty>(&mut #slot, __field)?));
+    parts.flat.push(quote!(#ty));
+    quote!(#codec::finish(#slot)?)
+}
+
+/// The value of a flattened field that a function reads, from a document with all keys that are not those of fields.
+fn flat_by_function(
+    cx: &Context<'_>,
+    field: &Field<'_>,
+    slot: &TokenStream,
+    parts: &mut Parts,
+) -> TokenStream {
+    let read = field.read(cx);
+    parts.types.push(quote!(__m::BsonDocument));
+    parts.begins.push(quote!(__m::BsonDocument::new()));
+    parts
+        .copies
+        .push(quote!(__m::codec::serde::copy(&mut #slot, __field)?));
+    quote!(__m::codec::serde::read_fields(&#slot, #read)?)
+}
+
+/// The default of a field's type.
+fn default_of(field: &Field<'_>) -> TokenStream {
+    let ty = field.ty;
+    quote_spanned!(at(ty.span())=> <#ty as ::core::default::Default>::default())
+}
+
+/// Offers a field to the flattened types, and then to those that take all keys.
+fn offers(parts: &Parts) -> TokenStream {
+    let (flat, offers, copies) = (&parts.flat, &parts.offers, &parts.copies);
+    let offered = match &offers[..] {
+        [] => quote!(false),
+        [one] => one.clone(),
+        _ => quote! {
+            #((!<#flat as __m::codec::DecodeFields<'de>>::IS_MAP && #offers))||*
+            || #((<#flat as __m::codec::DecodeFields<'de>>::IS_MAP && #offers))||*
+        },
+    };
+    if copies.is_empty() {
+        offered
+    } else {
+        quote!({ #(#copies;)* #offered })
+    }
+}
+
+/// A name of a generated type.
+pub(super) fn generated(prefix: &str, index: usize) -> Ident {
+    Ident::new(&format!("{prefix}{index}"), Span::call_site())
+}

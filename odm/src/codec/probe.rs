@@ -1,0 +1,204 @@
+//! Functions that the code of the derives calls for the types of fields.
+
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::bson::{DecodeError, EncodeError};
+use crate::codec::{Decode, DecodeOwned, Encode, StoredAs, Value, Writer};
+use crate::path::field::Field;
+
+/// The codec of a type with typed paths.
+///
+/// A type without typed paths is an error at its field already. It has the functions of [`NoForm`], so that the missing
+/// [`Encode`] and [`Decode`] are not two further errors.
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<fn() -> T>);
+
+// An inherent function is found before the one of a trait.
+impl<T: Field> Probe<T> {
+    /// [`Encode::encode`].
+    ///
+    /// # Errors
+    /// The value has no stored form.
+    #[inline(always)]
+    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError>
+    where
+        T: Encode,
+    {
+        value.encode(out)
+    }
+
+    /// [`Decode::decode`].
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    #[inline(always)]
+    pub fn decode<'de>(value: &Value<'de>) -> Result<T, DecodeError>
+    where
+        T: Decode<'de>,
+    {
+        T::decode(value)
+    }
+
+    /// [`Decode::missing`].
+    #[inline(always)]
+    #[must_use]
+    pub fn missing<'de>() -> Option<T>
+    where
+        T: Decode<'de>,
+    {
+        T::missing()
+    }
+}
+
+/// The codec of a `T` that is stored as an `S`.
+#[derive(Debug)]
+pub struct Stated<T, S>(PhantomData<fn() -> (T, S)>);
+
+impl<T, S: StoredAs<T>> Stated<T, S> {
+    /// Writes the value that is stored in place of the other.
+    ///
+    /// # Errors
+    /// The value has no stored form.
+    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError>
+    where
+        S: Encode,
+    {
+        S::store(value)?.encode(out)
+    }
+
+    /// Reads the value that is stored in place of the other.
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    pub fn decode<'de>(value: &Value<'de>) -> Result<T, DecodeError>
+    where
+        S: Decode<'de>,
+    {
+        S::decode(value)?.load()
+    }
+
+    /// The value of a field that is not there, if the type that is stored in its place has one.
+    #[must_use]
+    pub fn missing<'de>() -> Option<T>
+    where
+        S: Decode<'de>,
+    {
+        S::missing()?.load().ok()
+    }
+}
+
+/// As [`Stated`]. Without a conversion it has the functions of [`NoForm`].
+#[derive(Debug)]
+pub struct StatedProbe<T, S>(PhantomData<fn() -> (T, S)>);
+
+impl<T, S: StoredAs<T> + Encode + DecodeOwned> StatedProbe<T, S> {
+    /// [`Stated::encode`].
+    ///
+    /// # Errors
+    /// The value has no stored form.
+    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Stated::<T, S>::encode(value, out)
+    }
+
+    /// [`Stated::decode`].
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    pub fn decode(value: &Value<'_>) -> Result<T, DecodeError> {
+        Stated::<T, S>::decode(value)
+    }
+
+    /// [`Stated::missing`].
+    #[must_use]
+    pub fn missing() -> Option<T> {
+        Stated::<T, S>::missing()
+    }
+}
+
+/// Fails to compile, at the span of the type in `as`, if the field's type is not stored as it.
+pub fn assert_stored_as<T, S: StoredAs<T>>() {}
+
+/// Used for a type without typed paths, which is a compile error at its field, and for a conversion that does not exist.
+pub trait NoForm<T> {
+    /// Writes nothing.
+    ///
+    /// # Errors
+    /// None.
+    fn encode(_value: &T, _out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    /// Reads nothing.
+    ///
+    /// # Errors
+    /// Always.
+    fn decode(_value: &Value<'_>) -> Result<T, DecodeError> {
+        Err(DecodeError::new("the type has no stored form"))
+    }
+
+    /// There is no such value.
+    #[must_use]
+    fn missing() -> Option<T> {
+        None
+    }
+}
+
+impl<T> NoForm<T> for Probe<T> {}
+impl<T, S> NoForm<T> for StatedProbe<T, S> {}
+
+/// The codec of a type that is stored in place of another one: `#[serde(into = "…")]`. A type without a codec is written
+/// and read by serde.
+#[derive(Debug)]
+pub struct OtherType<T>(PhantomData<fn() -> T>);
+
+impl<T: Encode> OtherType<T> {
+    /// [`Encode::encode`].
+    ///
+    /// # Errors
+    /// The value has no stored form.
+    #[inline(always)]
+    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        value.encode(out)
+    }
+}
+
+impl<T: DecodeOwned> OtherType<T> {
+    /// [`Decode::decode`].
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    #[inline(always)]
+    pub fn decode(value: &Value<'_>) -> Result<T, DecodeError> {
+        T::decode(value)
+    }
+}
+
+/// Used for a type without a codec.
+pub trait BySerde<T> {
+    /// Writes the value by its `Serialize`.
+    ///
+    /// # Errors
+    /// The value cannot be represented as BSON.
+    fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError>
+    where
+        T: Serialize,
+    {
+        out.serialize(value)
+    }
+
+    /// Reads the value by its `Deserialize`.
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    fn decode(value: &Value<'_>) -> Result<T, DecodeError>
+    where
+        T: DeserializeOwned,
+    {
+        value.deserialize()
+    }
+}
+
+impl<T> BySerde<T> for OtherType<T> {}
