@@ -277,8 +277,8 @@ mod tests {
 
     #[test]
     fn the_odm_has_a_limit() {
-        assert!(near(Task::FindOne, &counts(1_050.0, 4.0), &counts(1_000.0, 4.0)));
-        assert!(!near(Task::FindOne, &counts(1_051.0, 4.0), &counts(1_000.0, 4.0)));
+        assert!(near(Task::FindOne, &counts(1_000.0, 4.0), &counts(1_000.0, 4.0)));
+        assert!(!near(Task::FindOne, &counts(1_001.0, 4.0), &counts(1_000.0, 4.0)));
     }
 
     #[test]
