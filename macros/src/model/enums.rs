@@ -18,11 +18,46 @@ pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink)
 
 /// The variants of an enum with data.
 pub(super) fn with_data(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Vec<Variant> {
-    for name in [&parsed.serde.tag, &parsed.serde.content].into_iter().flatten() {
-        fields::check_name(name, sink);
-    }
+    check_representation(variants, parsed, sink);
     let stored = variants.iter().filter(|v| !v.serde.skipped);
     stored.map(|v| variant(v, parsed, sink)).collect()
+}
+
+/// Rejects representations that contradict themselves, and contents that they cannot have.
+fn check_representation(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) {
+    let serde = &parsed.serde;
+    for name in [&serde.tag, &serde.content].into_iter().flatten() {
+        fields::check_name(name, sink);
+    }
+    match (&serde.tag, &serde.content) {
+        (Some(tag), _) if serde.untagged => {
+            sink.at(tag.span, "an enum has a tag or is `untagged`: remove one of both");
+        }
+        (None, Some(content)) => {
+            sink.at(
+                content.span,
+                "`content` is the name of the content beside a tag: add `tag = \"…\"`",
+            );
+        }
+        (Some(tag), Some(content)) if tag.value == content.value => {
+            sink.at(
+                content.span,
+                "the tag and the content are two fields: give them two names",
+            );
+        }
+        (Some(_), None) => {
+            let items = |v: &&parse::Variant| matches!(&v.shape, Shape::Tuple(items) if items.len() > 1);
+            let is_tagged =
+                |v: &&parse::Variant| !v.serde.untagged && !v.serde.skipped && v.serde.with.is_none();
+            for variant in variants.iter().filter(items).filter(is_tagged) {
+                sink.on(
+                    &variant.ident,
+                    "the values of this variant have no names beside the tag: name the fields, or add `content = \"…\"` to the enum",
+                );
+            }
+        }
+        _ => {}
+    }
 }
 
 /// An enum of unit variants. Without names if the form of a value is not known.

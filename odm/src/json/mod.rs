@@ -109,6 +109,9 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
+//! An `Option` with `with` needs `#[serde(default)]` and `#[document(as = Option<DateTime>)]`: a field with a function is otherwise
+//! required, also in the database.
+//!
 //! Dates and decimals of other crates, such as `chrono::DateTime<Utc>`, are read in all places, and stored as
 //! BSON dates and decimals; see [`path::field`](crate::path::field).
 //!
