@@ -1,4 +1,4 @@
-//! What all generated code has in common: its locations, and the lints that it does not follow.
+//! Parts of all generated code: its locations, and the lints that it does not follow.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;

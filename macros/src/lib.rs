@@ -420,7 +420,7 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// # Flattened fields
 ///
 /// A shape that contains the documents of the stage before flattens them by `#[document(flatten)]`.
-/// The fields of the documents and the added ones are read separately. Both types must ignore unknown fields.
+/// An added field is not in a flattened map of the documents.
 ///
 /// ```
 /// use marula::expr::*;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::limits::MAX_DEPTH;
 use super::spec::ElementType;
 
 /// Maximum length of one key in a path, in bytes. Keys may come from untrusted input.
@@ -34,6 +35,18 @@ impl EncodeError {
                 message: message.into(),
             }),
         }
+    }
+
+    /// The error of documents that nest deeper than a reader of trees accepts.
+    #[cold]
+    pub(super) fn too_deep() -> Self {
+        Self::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
+    }
+
+    /// The error of a key that is not a C string.
+    #[cold]
+    pub(super) fn zero_in_key() -> Self {
+        Self::new("the key contains a zero byte")
     }
 
     /// The error of a value in the field of a document with this key.
@@ -132,6 +145,12 @@ pub(crate) enum Found {
 }
 
 impl DecodeError {
+    /// The error of documents that nest too deep.
+    #[cold]
+    pub(super) fn too_deep() -> Self {
+        Self::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
+    }
+
     /// An error with this message, which should not contain the value. The enclosing document adds the path.
     #[cold]
     #[must_use]

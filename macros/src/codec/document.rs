@@ -83,7 +83,7 @@ fn aliases<'a>(field: &Field<'a>) -> impl Iterator<Item = &'a str> {
 pub(super) struct Reader<'a> {
     /// The type with its parameters.
     pub(super) owner: TokenStream,
-    /// What is made.
+    /// The type of the value.
     pub(super) out: TokenStream,
     /// The path before the braces of the value.
     pub(super) constructor: TokenStream,
@@ -98,7 +98,7 @@ pub(super) struct Reader<'a> {
     pub(super) fields: &'a [Field<'a>],
 }
 
-/// What is known of the fields for the code of `DecodeFields`.
+/// The parts of the code of `DecodeFields` that come from the fields.
 #[derive(Default)]
 struct Parts {
     /// The types of the parts of `Partial`, and the values with which they begin.
@@ -285,19 +285,23 @@ impl Reader<'_> {
         }
     }
 
-    /// The check that at most one flattened field has the keys that no field has.
+    /// The checks that at most one flattened field has the keys that no field has, and that none has those of fields.
     fn one_map(&self, cx: &Context<'_>) -> Option<TokenStream> {
         let is_flat = |f: &&Field<'_>| f.is_flat() && f.is_read() && !f.is_flat_by_function();
         let flat = self.fields.iter().filter(is_flat);
         let concrete: Vec<_> = flat.map(|f| f.ty).filter(|ty| !cx.is_generic(ty)).collect();
-        let [_, .., last] = concrete[..] else { return None };
-        const REASON: &str =
+        let last = concrete.last()?;
+        const TWO: &str =
             "two flattened fields are maps: a key that is not the name of a field could be in either";
+        const ALL: &str = "a flattened enum without tags has a variant with a map, which would contain the fields beside it: give the enum a \
+                           tag, or the field a name";
+        let maps = quote!(0 #(+ (<#concrete as __m::codec::DecodeFields<'static>>::IS_MAP as usize))*);
+        let reads_all = quote!(false #(|| <#concrete as __m::codec::DecodeFields<'static>>::READS_ALL)*);
         Some(quote_spanned! {at(last.span())=>
-            const _: () = ::core::assert!(
-                0 #(+ (<#concrete as __m::codec::DecodeFields<'static>>::IS_MAP as usize))* < 2,
-                #REASON
-            );
+            const _: () = {
+                ::core::assert!(#maps < 2, #TWO);
+                ::core::assert!(!(#reads_all), #ALL);
+            };
         })
     }
 }

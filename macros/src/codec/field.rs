@@ -53,12 +53,7 @@ impl<'a> Field<'a> {
 
     /// Whether the fields of the value are fields of the outer document.
     pub(super) fn is_flat(&self) -> bool {
-        self.serde().flatten.is_some()
-    }
-
-    /// Whether the field of a shape is a model, which is read from the document of the shape.
-    pub(super) fn is_model(&self) -> bool {
-        self.source.attributes.flatten.is_some()
+        self.serde().flatten.is_some() || self.source.attributes.flatten.is_some()
     }
 
     /// Whether a function writes and reads the fields of a flattened value.

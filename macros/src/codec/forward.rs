@@ -45,6 +45,7 @@ pub(super) fn decode_fields(cx: &Context<'_>, ty: &Type, make: &TokenStream) -> 
             const KEYS: &'static [&'static str] = #codec::KEYS;
             const DENY_UNKNOWN: bool = #codec::DENY_UNKNOWN;
             const IS_MAP: bool = #codec::IS_MAP;
+            const READS_ALL: bool = #codec::READS_ALL;
             fn begin(
                 __elements: __m::codec::Elements<'de>,
             ) -> ::core::result::Result<Self::Partial, __m::codec::DecodeError> {

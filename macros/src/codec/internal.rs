@@ -36,7 +36,7 @@ pub(super) fn expand(cx: &Context<'_>, variants: &[Variant<'_>], tag: &str) -> T
             },
             Content::Value => {
                 let read = v.read_content(cx);
-                quote!(__m::codec::read::by(__value, #read))
+                quote!(__m::codec::serde::read_beside(__value, #tag, |__value| __m::codec::read::by(__value, #read)))
             }
         };
         quote!(#tags => #read,)
@@ -63,7 +63,7 @@ enum Content {
     None,
     /// Field by field. `made`: a function of what the reader makes.
     Fields { reader: TokenStream, made: TokenStream },
-    /// By serde, from the whole document.
+    /// As one value, from a document without the tag.
     Value,
 }
 

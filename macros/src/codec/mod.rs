@@ -22,7 +22,6 @@ mod external;
 mod field;
 mod forward;
 mod internal;
-mod shape;
 mod structs;
 mod tuples;
 mod untagged;
@@ -183,9 +182,6 @@ pub(crate) fn expand(parsed: &Parsed, krate: &syn::Path, is_written: bool) -> To
         return TokenStream::new();
     }
     let own = match &parsed.body {
-        Body::Named(fields) if !is_written && fields.iter().any(|f| f.attributes.flatten.is_some()) => {
-            shape::expand(parsed, fields)
-        }
         Body::Named(fields) if !parsed.serde.transparent => structs::expand(parsed, fields, is_written),
         Body::Named(fields) | Body::Tuple(fields) => tuples::expand(parsed, fields, is_written),
         Body::Enum(variants) => variants::expand(parsed, variants, is_written),

@@ -117,7 +117,7 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>], generics: &syn::Gen
     let own = cx.own();
     let (params, clause) = (&generics.params, &generics.where_clause);
     let names_ = cx.names();
-    let (owner, mut reads) = (cx.ident, Vec::new());
+    let (owner, mut readers, mut reads) = (cx.ident, Vec::new(), Vec::new());
     for variant in variants.iter().filter(|v| v.is_read()) {
         let ident = variant.ident;
         let (reader, made) = match (variant.kind, &variant.fields[..]) {
@@ -130,6 +130,7 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>], generics: &syn::Gen
             _ => continue,
         };
         let names = names(variant);
+        readers.push(reader.clone());
         reads.push(quote! {
             |__elements| {
                 let __names: &'static __m::codec::Names = const { &#names };
@@ -147,6 +148,8 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>], generics: &syn::Gen
             type Out = #own;
             type Partial = __Partial<'de, #names_>;
             const KEYS: &'static [&'static str] = &[];
+            // A variant is chosen by reading it from the whole document.
+            const READS_ALL: bool = false #(|| <#readers as __m::codec::DecodeFields<'de>>::IS_MAP)*;
             fn begin(
                 __elements: __m::codec::Elements<'de>,
             ) -> ::core::result::Result<Self::Partial, __m::codec::DecodeError> {

@@ -178,7 +178,7 @@ impl<'a> Variant<'a> {
         };
         let decode_fields = reader.decode_fields(cx);
         quote! {
-            // As private as the enum, which `Out` is.
+            // The reader is as private as the enum, which `Out` is.
             struct #name<#declared>(::core::marker::PhantomData<fn() -> #own>) #clause;
             #decode_fields
         }

@@ -79,7 +79,7 @@ pub(super) fn id(variants: &[Variant], parsed: &Parsed, sink: &Sink) -> Option<I
     Some(id)
 }
 
-/// What distinguishes the ids of two variants.
+/// The properties in which the ids of two variants can differ.
 fn difference((id, field): (&Id, &Field), (other, of_other): (&Id, &Field)) -> Option<&'static str> {
     let form = |field: &Field| {
         let (attributes, functions) = (&field.attributes, &field.serde.functions);
@@ -104,7 +104,7 @@ fn difference((id, field): (&Id, &Field), (other, of_other): (&Id, &Field)) -> O
     }
 }
 
-/// What the first segment of a path in an attribute can be: a variant, or the id.
+/// The first segment of a path in an attribute: a variant, or the id.
 pub(super) fn paths(variants: &[Variant], id: Option<&Id>) -> Vec<Field> {
     let field = |ident, ty, rename| Field {
         ident: Some(ident),

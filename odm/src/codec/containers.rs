@@ -53,6 +53,7 @@ impl<'de, T: DecodeFields<'de>> DecodeFields<'de> for Option<T> {
     const KEYS: &'static [&'static str] = T::KEYS;
     const DENY_UNKNOWN: bool = T::DENY_UNKNOWN;
     const IS_MAP: bool = T::IS_MAP;
+    const READS_ALL: bool = T::READS_ALL;
 
     fn begin(elements: Elements<'de>) -> Result<Self::Partial, DecodeError> {
         // A map is there even without entries.
@@ -120,6 +121,7 @@ macro_rules! pointers {
             const KEYS: &'static [&'static str] = T::KEYS;
             const DENY_UNKNOWN: bool = T::DENY_UNKNOWN;
             const IS_MAP: bool = T::IS_MAP;
+            const READS_ALL: bool = T::READS_ALL;
 
             fn begin(elements: Elements<'de>) -> Result<Self::Partial, DecodeError> {
                 T::begin(elements)

@@ -132,7 +132,7 @@ pub trait EncodeFields {
     label = "`{Self}` is not stored as a document"
 )]
 pub trait DecodeFields<'de> {
-    /// What is made of the fields: `Self`, except for the variants of an enum.
+    /// The value of the fields: `Self`, except for the variants of an enum.
     type Out;
     /// The fields read so far.
     type Partial;
@@ -142,6 +142,8 @@ pub trait DecodeFields<'de> {
     const DENY_UNKNOWN: bool = false;
     /// Whether the type takes all keys. It is offered those that no other takes.
     const IS_MAP: bool = false;
+    /// Whether the type is read from all keys, also those of fields beside it, so that it cannot be flattened.
+    const READS_ALL: bool = false;
 
     /// Begins to read a document, whose elements contain the tags of enums.
     ///
@@ -149,7 +151,7 @@ pub trait DecodeFields<'de> {
     /// The document has no tag, or an unknown one.
     fn begin(elements: Elements<'de>) -> Result<Self::Partial, DecodeError>;
 
-    /// As [`begin`](Self::begin), of an `Option`: `None` if the document has nothing of the type, as far as it shows.
+    /// [`begin`](Self::begin) for an `Option`: `None` if the document has nothing of the type, as far as it shows.
     ///
     /// # Errors
     /// The document has an unknown tag, or a field of the type and no tag.

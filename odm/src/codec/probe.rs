@@ -90,7 +90,7 @@ impl<T, S: StoredAs<T>> Stated<T, S> {
     }
 }
 
-/// As [`Stated`]. Without a conversion it has the functions of [`NoForm`].
+/// [`Stated`] for types that may have no conversion: it then has the functions of [`NoForm`].
 #[derive(Debug)]
 pub struct StatedProbe<T, S>(PhantomData<fn() -> (T, S)>);
 

@@ -219,7 +219,7 @@ pub fn tag_and_content<'de>(
     tag_and_content_of(value.document()?, tag, content, is_only)
 }
 
-/// As [`tag_and_content`], in the elements of a document.
+/// [`tag_and_content`] in the elements of a document.
 pub fn tag_and_content_of<'de>(
     elements: Elements<'de>,
     tag: &str,
@@ -230,7 +230,7 @@ pub fn tag_and_content_of<'de>(
     Ok((name.ok_or_else(|| missing_field(tag))?, content))
 }
 
-/// As [`tag_and_content_of`]. The tag is `None` if there is none.
+/// [`tag_and_content_of`] for an enum that may have no tag: the tag is then `None`.
 pub fn tag_and_content_if_any<'de>(
     mut elements: Elements<'de>,
     tag: &str,
@@ -268,7 +268,7 @@ pub fn first_variant<'de, T>(value: &Value<'de>, variants: &[fn(&Value<'de>) -> 
     read(value.exactly(true)).or_else(|| (!value.is_exact()).then(|| read(*value)).flatten())
 }
 
-/// As [`first_variant`], of a flattened enum, from the elements of the document that has the fields of the variant.
+/// [`first_variant`] for a flattened enum, from the elements of the document that has the fields of the variant.
 pub fn first_variant_beside<'de, T>(
     elements: Elements<'de>,
     variants: &[fn(Elements<'de>) -> Result<T>],

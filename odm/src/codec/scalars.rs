@@ -57,7 +57,7 @@ impl Encode for u8 {
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         i32::from(*self).encode(out)
     }
-    /// As Binary subtype 0.
+    /// Writes Binary of subtype 0.
     fn encode_slice(items: &[u8], out: &mut Writer<'_>) -> Result<(), EncodeError> {
         out.binary(BinarySubtype::Generic, items)
     }

@@ -4,7 +4,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bson::codec::{Fields, Value, Writer};
-use crate::bson::{DecodeError, Document, EncodeError, decode_document, to_vec};
+use crate::bson::{Bson, DecodeError, Document, EncodeError, decode_document, to_vec};
 
 /// Writes a value by its `Serialize`.
 pub fn write<T: Serialize + ?Sized>(out: &mut Writer<'_>, value: &T) -> Result<(), EncodeError> {
@@ -44,6 +44,19 @@ pub fn read_fields<T>(
 ) -> Result<T, DecodeError> {
     let bytes = to_vec(document).map_err(|error| DecodeError::new(error.to_string()))?;
     read(&Value::of_document(&bytes))
+}
+
+/// Reads the content of a variant that is not read by its fields, from a copy of the document without the tag.
+pub fn read_beside<T>(
+    value: &Value<'_>,
+    tag: &str,
+    read: impl FnOnce(&Value<'_>) -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
+    let Bson::Document(mut document) = value.to_bson()? else {
+        return Err(value.mismatch("a document"));
+    };
+    document.remove(tag);
+    read_fields(&document, read)
 }
 
 /// The value of a field that a document does not have, if its `Deserialize` has one.

@@ -18,7 +18,7 @@ impl<'de> Elements<'de> {
     #[inline]
     pub(super) fn new(value: &Value<'de>) -> Result<Self, DecodeError> {
         if value.depth >= MAX_DEPTH {
-            return Err(too_deep());
+            return Err(DecodeError::too_deep());
         }
         Ok(Self {
             raw: RawElements::new(value.bytes())?,
@@ -110,9 +110,4 @@ impl<'de> Elements<'de> {
     fn offset_of(&self, value: &Value<'de>) -> usize {
         self.raw.offset().saturating_sub(value.bytes().len())
     }
-}
-
-#[cold]
-fn too_deep() -> DecodeError {
-    DecodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
 }

@@ -53,7 +53,7 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), EncodeError>> AppendDocument for Appended
 /// The value that a function writes, as a tree.
 ///
 /// # Errors
-/// Those of the function, and if it does not write one value.
+/// The errors of the function, and one if it does not write one value.
 pub fn to_bson(write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>) -> Result<Bson, EncodeError> {
     let mut bytes = Vec::new();
     let within = |out: &mut Writer<'_>| {
@@ -69,7 +69,7 @@ pub fn to_bson(write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>) -
 /// Reads the value of a tree by a function.
 ///
 /// # Errors
-/// Those of the function, and if the tree cannot be represented as BSON.
+/// The errors of the function, and one if the tree cannot be represented as BSON.
 pub fn from_bson<T>(
     value: &Bson,
     read: impl FnOnce(&Value<'_>) -> Result<T, DecodeError>,

@@ -298,7 +298,7 @@ fn values_of_all_kinds_are_written() {
     assert_eq!(out, b"x");
 }
 
-/// As with serde: what is written can be read by a reader of any type.
+/// The writer has the limit of serde's, so that a reader of any type can read the document.
 #[test]
 fn documents_of_100_levels_are_written_and_of_200_are_read() {
     fn nest(writer: &mut Writer<'_>, levels: u32) -> std::result::Result<(), EncodeError> {
@@ -335,7 +335,7 @@ fn documents_of_100_levels_are_written_and_of_200_are_read() {
     assert_eq!(error.message(), "documents nest deeper than 200 levels");
 }
 
-/// What a type writes by mistake would be read as other elements.
+/// A value that a type writes by mistake would be read as other elements.
 #[test]
 fn a_type_writes_exactly_one_value() {
     type Write = fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>;

@@ -18,9 +18,9 @@ type Result<T = ()> = std::result::Result<T, EncodeError>;
 pub struct Names {
     /// The names and the aliases.
     pub own: &'static [&'static str],
-    /// Those of the flattened fields.
+    /// The names of the flattened fields.
     pub flat: &'static [&'static Names],
-    /// Those of the variants of an enum, of which a document has one.
+    /// The names of the variants of an enum, of which a document has one.
     pub alternatives: &'static [&'static Names],
     /// Whether the type is a map, whose keys are not known.
     pub is_map: bool,
@@ -29,7 +29,7 @@ pub struct Names {
 impl Names {
     /// No names.
     pub const NONE: Names = Names::of(&[]);
-    /// Those of a map.
+    /// The names of a map, which are not known.
     pub const MAP: Names = Names {
         is_map: true,
         ..Names::NONE
@@ -131,7 +131,7 @@ impl Names {
         false
     }
 
-    /// As [`contains`](Self::contains), for constants.
+    /// [`contains`](Self::contains) for constants.
     const fn is_name(&self, name: &str) -> bool {
         if any_is(self.own, name) {
             return true;
@@ -204,7 +204,7 @@ impl Writer<'_> {
     /// Appends one document to `out` by a function. After an error `out` is unchanged.
     ///
     /// # Errors
-    /// Those of the function, and if it does not write exactly one document.
+    /// The errors of the function, and one if it does not write exactly one document.
     #[inline]
     pub fn write(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result) -> Result {
         let start = out.len();
@@ -241,12 +241,12 @@ impl Writer<'_> {
     /// Writes a field whose name is in the source.
     ///
     /// # Errors
-    /// Those of the function, with the name, and if it does not write one value.
+    /// The errors of the function, with the name, and one if it does not write one value.
     #[inline(always)]
     pub fn field(&mut self, name: &'static str, write: impl FnOnce(&mut Self) -> Result) -> Result {
         // The compiler knows the name, and so whether it contains a zero byte.
         if name.as_bytes().contains(&0) {
-            return Err(zero_in_key().in_field(name));
+            return Err(EncodeError::zero_in_key().in_field(name));
         }
         let at = self.encoder.out.len();
         self.encoder.type_index = at;
@@ -301,7 +301,7 @@ impl Writer<'_> {
         let at = self.encoder.out.len();
         self.encoder.type_index = at;
         if !append_key(self.encoder.out, UNKNOWN, key) {
-            return Err(self.failed(Err(zero_in_key())).in_field(key));
+            return Err(self.failed(Err(EncodeError::zero_in_key())).in_field(key));
         }
         match write(self) {
             Ok(()) if self.is_written(at) => Ok(()),
@@ -384,7 +384,7 @@ impl Writer<'_> {
     /// Writes an array, each item by the function.
     ///
     /// # Errors
-    /// Those of the function, with the index.
+    /// The errors of the function, with the index.
     #[inline]
     pub fn array<T>(
         &mut self,
@@ -421,7 +421,7 @@ impl Writer<'_> {
         self.kind(ElementType::EmbeddedDocument)?;
         let depth = MAX_DEPTH
             .checked_sub(self.encoder.depth + 1)
-            .ok_or_else(too_deep)?;
+            .ok_or_else(EncodeError::too_deep)?;
         tree::append_fields(document, self.encoder.out, depth)
     }
 
@@ -434,14 +434,4 @@ impl Writer<'_> {
         let depth = MAX_DEPTH.saturating_sub(self.encoder.depth);
         tree::append_content(value, self.encoder.type_index, self.encoder.out, depth)
     }
-}
-
-#[cold]
-fn too_deep() -> EncodeError {
-    EncodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
-}
-
-#[cold]
-fn zero_in_key() -> EncodeError {
-    EncodeError::new("the key contains a zero byte")
 }

@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use serde::ser::{Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use super::UNKNOWN;
 use super::value::Text;
-use super::{UNKNOWN, zero_in_key};
 use crate::bson::element::append_key;
 use crate::bson::error::EncodeError;
 use crate::bson::text::IndexKey;
@@ -31,7 +31,7 @@ impl<'a> KeySerializer<'a> {
         let start = self.out.len();
         write!(Text(self.out), "{value}").map_err(|_| EncodeError::new("the key's text form failed"))?;
         if self.out.get(start..).unwrap_or_default().contains(&0) {
-            return Err(zero_in_key());
+            return Err(EncodeError::zero_in_key());
         }
         self.out.push(0);
         Ok(())
@@ -103,7 +103,7 @@ impl<'a> Serializer for KeySerializer<'a> {
         if append_key(self.out, UNKNOWN, value) {
             Ok(())
         } else {
-            Err(zero_in_key())
+            Err(EncodeError::zero_in_key())
         }
     }
 

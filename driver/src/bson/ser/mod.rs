@@ -102,7 +102,7 @@ impl Encoder<'_> {
     #[inline(always)]
     fn key(&mut self, key: &str) -> Result<(), EncodeError> {
         if key.as_bytes().contains(&0) {
-            return Err(zero_in_key());
+            return Err(EncodeError::zero_in_key());
         }
         self.type_index = self.out.len();
         append_literal_key(self.out, UNKNOWN, key);
@@ -229,11 +229,6 @@ fn too_deep() -> EncodeError {
     EncodeError::new(format!(
         "documents nest deeper than {MAX_DEPTH_OF_ANY} levels, the limit of MongoDB for stored documents"
     ))
-}
-
-#[cold]
-fn zero_in_key() -> EncodeError {
-    EncodeError::new("the key contains a zero byte")
 }
 
 #[cold]

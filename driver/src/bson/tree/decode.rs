@@ -73,7 +73,7 @@ impl<'i> Reader<'i> {
     }
 
     fn document(&mut self, bytes: &'i [u8], depth: u8) -> Result<Document, DecodeError> {
-        let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
+        let inner = depth.checked_sub(1).ok_or_else(DecodeError::too_deep)?;
         if bytes.len() <= SMALL {
             return self.small_document(bytes, inner);
         }
@@ -110,7 +110,7 @@ impl<'i> Reader<'i> {
     }
 
     fn array(&mut self, bytes: &'i [u8], depth: u8) -> Result<Vec<Bson>, DecodeError> {
-        let inner = depth.checked_sub(1).ok_or_else(too_deep)?;
+        let inner = depth.checked_sub(1).ok_or_else(DecodeError::too_deep)?;
         let first = self.find(bytes)?;
         let end = self.elements.len();
         let mut values = Vec::with_capacity(end - first);
@@ -193,9 +193,4 @@ fn regex(pattern: &str, options: &str) -> Result<Regex, DecodeError> {
         (Ok(pattern), Ok(options)) => Ok(Regex { pattern, options }),
         _ => Err(DecodeError::new("the regular expression contains a zero byte")),
     }
-}
-
-#[cold]
-fn too_deep() -> DecodeError {
-    DecodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
 }

@@ -60,7 +60,7 @@ impl Key for &str {
         if append_key(out, kind as u8, self) {
             Ok(())
         } else {
-            Err(zero_in_key())
+            Err(EncodeError::zero_in_key())
         }
     }
 
@@ -252,16 +252,6 @@ fn patch(out: &mut [u8], start: usize) -> Result {
 fn enter(depth: u8) -> Result<u8> {
     match depth.checked_sub(1) {
         Some(inner) => Ok(inner),
-        None => Err(too_deep()),
+        None => Err(EncodeError::too_deep()),
     }
-}
-
-#[cold]
-fn too_deep() -> EncodeError {
-    EncodeError::new(format!("documents nest deeper than {MAX_DEPTH} levels"))
-}
-
-#[cold]
-fn zero_in_key() -> EncodeError {
-    EncodeError::new("the key contains a zero byte")
 }

@@ -90,7 +90,7 @@ fn types_of_crate_bson_are_text() {
     assert_plain(&uuid_binary(), json!(UUID));
     assert_plain(&binary(BinarySubtype::Generic, b"Marula!"), json!("TWFydWxhIQ=="));
     assert_plain(&binary(BinarySubtype::Generic, b""), json!(""));
-    // As many bytes as a UUID, and as many characters.
+    // The text has as many characters as a UUID, and the data as many bytes.
     assert_plain(
         &binary(BinarySubtype::Generic, &[7; 16]),
         json!("BwcHBwcHBwcHBwcHBwcHBw=="),

@@ -381,3 +381,16 @@ fn functions_of_variants() {
     assert_same(&Numbered::One);
     assert_same_bytes(&Numbered::Two);
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(tag = "type")]
+enum Event {
+    Custom(#[document(opaque)] BTreeMap<String, i32>),
+    Other { n: i32 },
+}
+
+#[test]
+fn a_map_beside_a_tag_does_not_contain_the_tag() {
+    assert_same(&Event::Custom(BTreeMap::from([("a".to_owned(), 1)])));
+    assert_same(&Event::Other { n: 1 });
+}

@@ -359,3 +359,27 @@ fn a_flattened_option_with_a_flattened_enum_is_none_if_nothing_of_it_is_present(
     let partial = error_of::<Visit>(doc! { "id": 1_i64, "city": "x" });
     assert!(partial.contains("missing field `kind`"), "{partial}");
 }
+
+#[derive(Debug, PartialEq, Embedded)]
+struct Item {
+    price: i32,
+    #[serde(flatten)]
+    extra: BTreeMap<String, i32>,
+}
+
+#[derive(Debug, PartialEq, marula::Shape)]
+struct Taxed {
+    #[document(flatten)]
+    item: Item,
+    tax: i32,
+}
+
+#[test]
+fn the_added_fields_of_a_shape_are_not_in_the_map_of_the_model() {
+    let item = Item {
+        price: 1,
+        extra: BTreeMap::from([("z".to_owned(), 3)]),
+    };
+    let read = load::<Taxed>(doc! { "price": 1, "tax": 2, "z": 3 }).unwrap();
+    assert_eq!(read, Taxed { item, tax: 2 });
+}
