@@ -88,6 +88,7 @@ mod symbol;
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
 /// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
+/// | `skip_none` | a field that is `None` is left out, and not stored as null; see below |
 /// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
 ///
 /// # Attributes of fields
@@ -103,12 +104,17 @@ mod symbol;
 /// | `created_at` | inserts set this date to the current time |
 /// | `updated_at` | inserts, updates, replacements and saves set this date to the current time |
 /// | `as = Type` | the field is stored in the form of `Type`, and has its operators and values |
-/// | `opaque` | the field has no typed paths: its operators take `Bson` values |
+/// | `opaque` | the field has no typed paths: its operators take references to values, and `Bson` |
+/// | `skip_none`, `skip_none = false` | the field is left out, or stored as null, if it is `None`, whatever the type's attribute says |
 /// | `encrypted`, `encrypted(equality)`, … | the field is encrypted by the client (feature `encryption`), and can be queried as the kind of queries says; see `marula::encryption` |
 ///
 /// A type with encrypted fields is not `opaque`: the values would be stored as they are. A conversion of `as` can store them as they
 /// are, too.
 /// `marula::encryption` lists what is checked, and what cannot be found.
+///
+/// `skip_none` is for fields of the type `Option`, as far as the name of the type shows, and adds `skip_serializing_if`. An update to
+/// `None` removes such a field; `set_null` sets it to null. A unique and sparse index on a field that is stored as null is a compile
+/// error, since every document would be in it.
 ///
 /// Dates and decimals of other crates need no attribute: with the features `chrono`, `time`, `jiff`,
 /// `rust_decimal` and `bigdecimal` of marula their types are stored as BSON dates and Decimal128, and
@@ -166,6 +172,9 @@ mod symbol;
 ///
 /// A field with `#[serde(with = "…")]` is written and read by the functions of the module, and `as` states the form that they
 /// write, which nothing checks; or the field is `opaque`.
+///
+/// A type with a `Serialize` of its own is stored by its fields all the same, unless it derives `Embedded` with
+/// `#[document(opaque)]` on the type: then what its `Serialize` writes is stored, and its fields have no paths.
 ///
 /// `opaque` stores what the type's `Serialize` writes. A date of `chrono`, `time` or `jiff` is then a compile error, because its
 /// `Serialize` writes text, which no date operator reads as a date: remove `opaque`; to store text, use `as = String`. A derive has
@@ -289,9 +298,9 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and
 /// `marula::Embedded` if it is stored as a document.
 ///
-/// The type is written and read by a codec of its own, as for `Document`. The attribute of the type is
-/// `#[document(crate = path)]`, those of its fields are `#[document(opaque)]`, `#[document(encrypted)]` and
-/// `#[document(as = Type)]`, as for `Document`.
+/// The type is written and read by a codec of its own, as for `Document`. The attributes of the type are `#[document(opaque)]`,
+/// `#[document(skip_none)]` and `#[document(crate = path)]`, those of its fields are `opaque`, `skip_none`, `encrypted` and
+/// `as = Type`, as for `Document`.
 ///
 /// A struct with one unnamed field is stored as its field, and has the operators and the values of its
 /// type: `email().eq("a@b.c")`; in an `Option`, `Some("a@b.c")`. As an id it has the id sources of its

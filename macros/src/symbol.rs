@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 18] = [
+pub(crate) const ROOT: [&str; 19] = [
     "collection",
     "index",
     "crate",
@@ -20,11 +20,12 @@ pub(crate) const ROOT: [&str; 18] = [
     "schema_version",
     "search_index",
     "vector_search_index",
+    "skip_none",
 ];
 /// Keys of `#[document(…)]` on an `Embedded` type.
-pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
+pub(crate) const EMBEDDED: [&str; 3] = ["crate", "opaque", "skip_none"];
 /// Keys of `#[document(…)]` on a field.
-pub(crate) const FIELD: [&str; 10] = [
+pub(crate) const FIELD: [&str; 11] = [
     "id",
     "index",
     "unique",
@@ -33,6 +34,7 @@ pub(crate) const FIELD: [&str; 10] = [
     "updated_at",
     "opaque",
     "as",
+    "skip_none",
     "flatten",
     "encrypted",
 ];

@@ -20,9 +20,9 @@ pub use crate::driver::options::{
     ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
 };
 pub use crate::encryption::checks::{
-    Contents, Elements, Fraction, Inside, Named, NoContents, NoElements, NotNull, NotScalar, Scalar,
-    UnknownFraction, assert_encryption_feature, assert_equality, assert_named, assert_not_null, assert_range,
-    assert_string, assert_unindexed,
+    Contents, Elements, Entries, Fraction, Inside, Named, NoContents, NoElements, NotNull, NotScalar,
+    Pointee, Scalar, UnknownFraction, assert_encryption_feature, assert_equality, assert_named,
+    assert_not_null, assert_range, assert_string, assert_unindexed,
 };
 pub use crate::encryption::fields::{QueryOptions, encrypted};
 pub use crate::encryption::{
@@ -65,7 +65,9 @@ pub use crate::versioned::Versioned;
 /// The codec of models.
 pub mod codec {
     pub use crate::bson::{DecodeError, ElementType, EncodeError};
-    pub use crate::codec::probe::{BySerde, NoForm, OtherType, Probe, Stated, StatedProbe, assert_stored_as};
+    pub use crate::codec::probe::{
+        BySerde, NoForm, Probe, SerdeProbe, Stated, StatedProbe, assert_serde, assert_stored_as,
+    };
     pub use crate::codec::{
         Decode, DecodeFields, DecodeOwned, Elements, Encode, EncodeFields, Fields, MapKey, Names, StoredAs,
         Value, Writer, read, serde, write,

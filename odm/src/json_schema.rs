@@ -253,6 +253,16 @@ pub(crate) fn array(items: Document, length: Option<usize>) -> Document {
     schema
 }
 
+/// An array of items with these schemas, in this order.
+pub(crate) fn tuple(items: &[&dyn Fn(&mut OuterTypes) -> Document], outer: &mut OuterTypes) -> Document {
+    let schemas: Vec<Document> = items.iter().map(|schema| schema(outer)).collect();
+    let mut all = array(Document::new(), Some(items.len()));
+    if schemas.iter().any(|schema| !schema.is_empty()) {
+        all.insert("items", schemas);
+    }
+    all
+}
+
 /// Null, or a value of the schema.
 pub(crate) fn nullable(mut schema: Document) -> Document {
     if schema.is_empty() || permits_null(&schema) {

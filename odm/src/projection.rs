@@ -18,6 +18,8 @@
 //! supports from MongoDB 4.4.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::codec::DecodeOwned;
 
@@ -65,8 +67,14 @@ whole! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
     [] ObjectId; [] DateTime; [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
     [] Bson; [] Document;
-    [V, S] HashMap<String, V, S>; [V] BTreeMap<String, V>;
+    [K, V, S] HashMap<K, V, S>; [K, V] BTreeMap<K, V>;
     [T] VecDeque<T>; [T] LinkedList<T>; [T] BTreeSet<T>; [T, S] HashSet<T, S>; [T] Box<[T]>; [T, const N: usize] [T; N];
+    [] (); [A] (A,); [A, B] (A, B); [A, B, C] (A, B, C); [A, B, C, D] (A, B, C, D); [A, B, C, D, E] (A, B, C, D, E);
+    [A, B, C, D, E, F] (A, B, C, D, E, F); [A, B, C, D, E, F, G] (A, B, C, D, E, F, G);
+    [A, B, C, D, E, F, G, H] (A, B, C, D, E, F, G, H); [A, B, C, D, E, F, G, H, I] (A, B, C, D, E, F, G, H, I);
+    [A, B, C, D, E, F, G, H, I, J] (A, B, C, D, E, F, G, H, I, J);
+    [A, B, C, D, E, F, G, H, I, J, K] (A, B, C, D, E, F, G, H, I, J, K);
+    [A, B, C, D, E, F, G, H, I, J, K, L] (A, B, C, D, E, F, G, H, I, J, K, L);
 }
 
 impl<T> Present for Vec<T> {}
@@ -87,11 +95,17 @@ impl<S, P: Projection<S>> Projection<Option<S>> for Option<P> {
     }
 }
 
-impl<S: Present, P: Projection<S>> Projection<S> for Box<P> {
-    fn node(path: RawPath) -> Node {
-        P::node(path)
-    }
+macro_rules! pointers {
+    ($($t:ident)*) => { $(
+        impl<S: Present, P: Projection<S>> Projection<S> for $t<P> {
+            fn node(path: RawPath) -> Node {
+                P::node(path)
+            }
+        }
+        impl Projection<String> for $t<str> {}
+    )* };
 }
+pointers! { Box Rc Arc }
 
 impl<S, P: Projection<S>> Projection<Vec<S>> for Vec<P> {
     fn node(path: RawPath) -> Node {

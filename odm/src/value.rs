@@ -1,6 +1,6 @@
 //! Values of filters and updates: which Rust value may be compared with, or stored in, which field.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::bson::spec::BinarySubtype;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
-use crate::codec::{self, Encode};
+use crate::codec::{self, Encode, MapKey};
 use crate::error::ValueError;
 use crate::path::field::{Field, Opaque};
 
@@ -28,7 +28,8 @@ use crate::path::field::{Field, Opaque};
 /// | arrays | arrays of values for their elements; for `Vec<T>` also `[V; N]` and `&[V]` |
 /// | maps | maps of values for their values |
 /// | `Bson` | everything that converts into `Bson` |
-/// | [`Opaque<T>`](Opaque) | `Bson` |
+/// | `Box<T>`, `Rc<T>`, `Arc<T>` | values for `T` |
+/// | [`Opaque<T>`](Opaque) | `&T`, in the form that its `Serialize` writes; `Bson` and `Document`, which nothing checks |
 ///
 /// Other integer types are not converted: an `i32` is not a value for an `i64` field, except for a
 /// literal, whose type the compiler infers.
@@ -265,6 +266,19 @@ impl<T> IntoValue<Opaque<T>> for Bson {
     }
 }
 
+impl<T> IntoValue<Opaque<T>> for Document {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        Ok(Bson::Document(self))
+    }
+}
+
+/// The value in its stored form: what its `Serialize` writes.
+impl<T: serde::Serialize> IntoValue<Opaque<T>> for &T {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        codec::serialized(self)
+    }
+}
+
 impl<T, V: IntoValue<T>> IntoValue<Option<T>> for Option<V> {
     fn into_value(self) -> Result<Bson, ValueError> {
         self.map_or(Ok(Bson::Null), IntoValue::into_value)
@@ -360,12 +374,12 @@ where
     }
 }
 
-fn map<K: Into<String>, T, V: IntoValue<T>>(
-    entries: impl IntoIterator<Item = (K, V)>,
+fn map<K: MapKey, T, V: IntoValue<T>>(
+    entries: impl IntoIterator<Item = (impl Borrow<K>, V)>,
 ) -> Result<Bson, ValueError> {
     let mut document = Document::new();
     for (key, value) in entries {
-        let key = key.into();
+        let key = key.borrow().key();
         if key.contains('\0') {
             return Err(ValueError::new("a map key contains a NUL character"));
         }
@@ -374,16 +388,56 @@ fn map<K: Into<String>, T, V: IntoValue<T>>(
     Ok(Bson::Document(document))
 }
 
-impl<T, V: IntoValue<T>> IntoValue<BTreeMap<String, T>> for BTreeMap<String, V> {
-    fn into_value(self) -> Result<Bson, ValueError> {
-        map(self)
-    }
+macro_rules! maps {
+    ($([$($generics:tt)*] $field:ty, $t:ty;)*) => { $(
+        impl<K: MapKey, T, V: IntoValue<T>, $($generics)*> IntoValue<$field> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                map::<K, T, V>(self)
+            }
+        }
+        impl<'a, K: MapKey, T, V, $($generics)*> IntoValue<$field> for &'a $t
+        where
+            &'a V: IntoValue<T>,
+        {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                map::<K, T, &'a V>(self)
+            }
+        }
+    )* };
 }
 
-impl<T, V: IntoValue<T>, S> IntoValue<HashMap<String, T, S>> for HashMap<String, V, S> {
-    fn into_value(self) -> Result<Bson, ValueError> {
-        map(self)
-    }
+maps! {
+    [] BTreeMap<K, T>, BTreeMap<K, V>;
+    [S] HashMap<K, T, S>, HashMap<K, V, S>;
+}
+
+macro_rules! optional {
+    ($([$($generics:tt)*] $field:ty, $t:ty: [$($bounds:tt)*];)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> IntoValue<Option<$field>> for $t
+        where
+            $($bounds)*
+        {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$field>::into_value(self)
+            }
+        }
+    )* };
+}
+
+// The value of an `Option` of a list or of a map.
+optional! {
+    [T, V] Vec<T>, Vec<V>: [V: IntoValue<T>];
+    ['a, T, V] Vec<T>, &'a Vec<V>: [&'a V: IntoValue<T>];
+    [T, V, const N: usize] Vec<T>, [V; N]: [V: IntoValue<T>];
+    ['a, T, V, const N: usize] Vec<T>, &'a [V; N]: [&'a V: IntoValue<T>];
+    ['a, T, V] Vec<T>, &'a [V]: [&'a V: IntoValue<T>];
+    [T, V, const N: usize] [T; N], [V; N]: [V: IntoValue<T>];
+    [T, V] VecDeque<T>, VecDeque<V>: [V: IntoValue<T>];
+    [T, V] BTreeSet<T>, BTreeSet<V>: [V: IntoValue<T>];
+    [T, V, S] HashSet<T, S>, HashSet<V, S>: [V: IntoValue<T>];
+    [K, T, V] BTreeMap<K, T>, BTreeMap<K, V>: [K: MapKey, V: IntoValue<T>];
+    [K, T, V, S] HashMap<K, T, S>, HashMap<K, V, S>: [K: MapKey, V: IntoValue<T>];
 }
 
 /// The types of fields whose values the derives encode: all that are not models.
@@ -416,3 +470,22 @@ derived! {
     Option<T>, Box<T>: |value| &*value;
     Option<T>, &Box<T>: |value| &**value;
 }
+
+macro_rules! tuples {
+    ($($($t:ident)*;)*) => { $( impl<$($t: Field + Encode),*> DerivedValue for ($($t,)*) {} )* };
+}
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+    A B C D E F G H I;
+    A B C D E F G H I J;
+    A B C D E F G H I J K;
+    A B C D E F G H I J K L;
+}
+impl DerivedValue for () {}

@@ -31,11 +31,7 @@ pub(super) fn expand(parsed: &Parsed, is_written: bool) -> TokenStream {
 
 fn encode(cx: &Context<'_>, stored: &Type) -> TokenStream {
     let (own, (params, _, clause)) = (cx.own(), cx.write.split_for_impl());
-    let encode = if cx.is_generic(stored) {
-        quote_spanned!(at(stored.span())=> <#stored as __m::codec::Encode>::encode)
-    } else {
-        quote_spanned!(at(stored.span())=> <__m::codec::OtherType<#stored>>::encode)
-    };
+    let encode = quote_spanned!(at(stored.span())=> <#stored as __m::codec::Encode>::encode);
     let content = quote! {
         &::core::convert::Into::<#stored>::into(::core::clone::Clone::clone(self))
     };
@@ -56,11 +52,7 @@ fn encode(cx: &Context<'_>, stored: &Type) -> TokenStream {
 fn decode(cx: &Context<'_>, stored: &Type) -> TokenStream {
     let own = cx.own();
     let (params, clause) = cx.read_generics();
-    let codec = if cx.is_generic(stored) {
-        quote_spanned!(at(stored.span())=> <#stored as __m::codec::Decode<'de>>)
-    } else {
-        quote_spanned!(at(stored.span())=> <__m::codec::OtherType<#stored>>)
-    };
+    let codec = quote_spanned!(at(stored.span())=> <#stored as __m::codec::Decode<'de>>);
     let make = if cx.parsed.serde.is_fallible {
         quote! {
             |__stored: #stored| ::core::convert::TryFrom::try_from(__stored).map_err(|__error| {

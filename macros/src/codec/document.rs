@@ -287,19 +287,27 @@ impl Reader<'_> {
 
     /// The checks that at most one flattened field has the keys that no field has, and that none has those of fields.
     fn one_map(&self, cx: &Context<'_>) -> Option<TokenStream> {
-        let is_flat = |f: &&Field<'_>| f.is_flat() && f.is_read() && !f.is_flat_by_function();
-        let flat = self.fields.iter().filter(is_flat);
-        let concrete: Vec<_> = flat.map(|f| f.ty).filter(|ty| !cx.is_generic(ty)).collect();
+        let (by_function, flat): (Vec<_>, Vec<_>) = self
+            .fields
+            .iter()
+            .filter(|f| f.is_flat() && f.is_read())
+            .partition(|f| f.is_flat_by_function());
+        let concrete: Vec<_> = flat
+            .into_iter()
+            .map(|f| f.ty)
+            .filter(|ty| !cx.is_generic(ty))
+            .collect();
         let last = concrete.last()?;
-        const TWO: &str =
-            "two flattened fields are maps: a key that is not the name of a field could be in either";
+        const TWO: &str = "two flattened fields are maps, or fields with functions: a key that is not the name of a field could be in either";
         const ALL: &str = "a flattened enum without tags has a variant with a map, which would contain the fields beside it: give the enum a \
                            tag, or the field a name";
-        let maps = quote!(0 #(+ (<#concrete as __m::codec::DecodeFields<'static>>::IS_MAP as usize))*);
+        let functions = by_function.len();
+        let maps =
+            quote!(#functions #(+ (<#concrete as __m::codec::DecodeFields<'static>>::IS_MAP as usize))*);
         let reads_all = quote!(false #(|| <#concrete as __m::codec::DecodeFields<'static>>::READS_ALL)*);
         Some(quote_spanned! {at(last.span())=>
             const _: () = {
-                ::core::assert!(#maps < 2, #TWO);
+                ::core::assert!(#maps < 2 || #maps == #functions, #TWO);
                 ::core::assert!(!(#reads_all), #ALL);
             };
         })

@@ -49,8 +49,9 @@ fn write(cx: &Context<'_>, variant: &Variant<'_>) -> TokenStream {
 /// An enum without contents is a key of maps.
 fn key(cx: &Context<'_>, variants: &[Variant<'_>]) -> TokenStream {
     let generics = &cx.parsed.generics;
-    let has_untagged = variants.iter().any(Variant::is_untagged);
-    if !cx.is_written || !cx.is_read() || !generics.params.is_empty() || variants.is_empty() || has_untagged {
+    let is_key = |v: &Variant<'_>| !v.is_untagged() && v.is_written() && v.is_read();
+    let are_keys = !variants.is_empty() && variants.iter().all(is_key);
+    if !cx.is_written || !cx.is_read() || !generics.params.is_empty() || !are_keys {
         return TokenStream::new();
     }
     let own = cx.own();

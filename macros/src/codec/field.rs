@@ -119,7 +119,10 @@ impl<'a> Field<'a> {
                 let codec = self.stated(cx, stored);
                 quote_spanned!(at(stored.span())=> #codec::encode(#value, __out))
             }
-            Form::Serde => quote_spanned!(at(ty.span())=> __m::codec::serde::write::<#ty>(__out, #value)),
+            Form::Serde => {
+                let codec = self.by_serde(cx);
+                quote_spanned!(at(ty.span())=> #codec::encode(#value, __out))
+            }
             Form::Function(function) => {
                 let (declared, names) = (cx.declared(), cx.names());
                 let (own, clause) = (cx.own(), cx.own_clause());
@@ -155,7 +158,13 @@ impl<'a> Field<'a> {
                 });
                 quote_spanned!(at(stored.span())=> { #check #codec::decode })
             }
-            Form::Serde => quote_spanned!(at(ty.span())=> __m::codec::serde::read::<#ty>),
+            Form::Serde => {
+                let codec = self.by_serde(cx);
+                let check = (!cx.is_generic(ty)).then(
+                    || quote_spanned!(at(ty.span())=> const _: fn() = __m::codec::assert_serde::<#ty>;),
+                );
+                quote_spanned!(at(ty.span())=> { #check #codec::decode })
+            }
             Form::Function(function) => {
                 let (declared, names) = (cx.declared(), cx.names());
                 let (own, clause) = (cx.own(), cx.own_clause());
@@ -201,7 +210,10 @@ impl<'a> Field<'a> {
                 let codec = self.stated(cx, stored);
                 Some(quote_spanned!(at(stored.span())=> #codec::missing))
             }
-            Form::Serde => Some(quote_spanned!(at(ty.span())=> __m::codec::serde::missing::<#ty>)),
+            Form::Serde => {
+                let codec = self.by_serde(cx);
+                Some(quote_spanned!(at(ty.span())=> #codec::missing))
+            }
             Form::Function(_) => None,
         }
     }
@@ -214,6 +226,17 @@ impl<'a> Field<'a> {
             quote_spanned!(at(stored.span())=> <__m::codec::Stated<#ty, #stored>>)
         } else {
             quote_spanned!(at(stored.span())=> <__m::codec::StatedProbe<#ty, #stored>>)
+        }
+    }
+
+    /// Where the functions of a value that serde writes and reads are. `SerdeProbe` avoids further errors if the type has not both
+    /// traits; it does not know the bounds of parameters.
+    fn by_serde(&self, cx: &Context<'_>) -> TokenStream {
+        let ty = self.ty;
+        if cx.is_generic(ty) {
+            quote_spanned!(at(ty.span())=> <__m::codec::BySerde<#ty>>)
+        } else {
+            quote_spanned!(at(ty.span())=> <__m::codec::SerdeProbe<#ty>>)
         }
     }
 

@@ -5,7 +5,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Generics, Ident, Type};
+use syn::{Generics, Ident, Type, parse_quote};
 
 use crate::code::allowed;
 use crate::codec::bounds::Half;
@@ -96,6 +96,13 @@ impl<'a> Context<'a> {
         )
     }
 
+    /// The codec of a type that serde writes and reads.
+    fn by_serde(&self) -> TokenStream {
+        let encode = self.encode(&quote!(__m::codec::serde::write(__out, self)));
+        let decode = self.decode(&quote!(__m::codec::serde::read(__value)), &TokenStream::new());
+        quote!(#encode #decode)
+    }
+
     /// `impl Encode`. `body`: an expression of a `Result`.
     fn encode(&self, body: &TokenStream) -> TokenStream {
         let (own, (params, _, clause)) = (self.own(), self.write.split_for_impl());
@@ -176,12 +183,29 @@ impl IdCodec {
     }
 }
 
+/// A type with `#[document(opaque)]`.
+fn opaque(parsed: &Parsed, is_written: bool) -> TokenStream {
+    let mut cx = Context::new(parsed, &[], is_written);
+    if !parsed.generics.params.is_empty() {
+        let own = cx.own();
+        let (written, read) = (&mut cx.write, &mut cx.read);
+        let clause = written.make_where_clause();
+        clause.predicates.push(parse_quote!(#own: __m::serde::Serialize));
+        let clause = read.make_where_clause();
+        clause
+            .predicates
+            .push(parse_quote!(#own: __m::serde::Deserialize<'de>));
+    }
+    cx.by_serde()
+}
+
 /// The codec of a type. `krate`: the path of marula; `is_written`: whether values are written, and not only read.
 pub(crate) fn expand(parsed: &Parsed, krate: &syn::Path, is_written: bool) -> TokenStream {
     if !parsed.usable {
         return TokenStream::new();
     }
     let own = match &parsed.body {
+        _ if parsed.attributes.opaque => opaque(parsed, is_written),
         Body::Named(fields) if !parsed.serde.transparent => structs::expand(parsed, fields, is_written),
         Body::Named(fields) | Body::Tuple(fields) => tuples::expand(parsed, fields, is_written),
         Body::Enum(variants) => variants::expand(parsed, variants, is_written),
@@ -194,7 +218,7 @@ pub(crate) fn expand(parsed: &Parsed, krate: &syn::Path, is_written: bool) -> To
         #allowed
         const _: () = {
             use #krate::__private_v1 as __m;
-            use __m::codec::{BySerde as _, NoForm as _};
+            use __m::codec::NoForm as _;
             #own
             #converted
         };

@@ -49,7 +49,8 @@ pub(super) fn expand(parsed: &Parsed, variants: &[parse::Variant], is_written: b
     });
     let are_units = variants.iter().all(|v| v.kind == Kind::Unit);
     let codec = if parsed.repr && are_units && serde.tag.is_none() && !serde.untagged {
-        by_serde(&cx)
+        // The derives of serde or those of `serde_repr` write it.
+        cx.by_serde()
     } else {
         match (&serde.tag, &serde.content) {
             _ if serde.untagged => untagged::expand(&cx, &variants),
@@ -59,13 +60,6 @@ pub(super) fn expand(parsed: &Parsed, variants: &[parse::Variant], is_written: b
         }
     };
     quote!(#readers #codec)
-}
-
-/// An enum with `#[repr(…)]` and without contents, which the derives of serde or those of `serde_repr` write.
-fn by_serde(cx: &Context<'_>) -> TokenStream {
-    let encode = cx.encode(&quote!(__m::codec::serde::write(__out, self)));
-    let decode = cx.decode(&quote!(__m::codec::serde::read(__value)), &TokenStream::new());
-    quote!(#encode #decode)
 }
 
 impl<'a> Variant<'a> {

@@ -80,10 +80,19 @@ pub(super) fn checks<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> Token
         .map(|accessor| match (&accessor.encryption, &accessor.kind) {
             (Some(encryption), _) => check(accessor, encryption),
             (None, AccessorKind::Typed) => check_elements(accessor),
-            (None, AccessorKind::Opaque) => check_hidden(&accessor.ty),
+            (None, AccessorKind::Opaque) => check_hidden(
+                &accessor.ty,
+                "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
+                 `#[document(as = Type)]`, or encrypt the whole value",
+            ),
             (None, AccessorKind::As(stored)) if is_plain(stored) => TokenStream::new(),
             (None, AccessorKind::As(stored)) => check_stated(&accessor.ty, stored),
-            (None, AccessorKind::Flat) => TokenStream::new(),
+            (None, AccessorKind::Flat { by_function: true }) => check_hidden(
+                &accessor.ty,
+                "the function of a flattened field hides the encrypted fields of the value, which would be stored as they are; flatten \
+                 the field without `with`",
+            ),
+            (None, AccessorKind::Flat { by_function: false }) => TokenStream::new(),
         })
         .collect()
 }
@@ -96,19 +105,23 @@ pub(super) fn contents(ty: &Type) -> Vec<TokenStream> {
     let probes = types.into_iter().flat_map(|ty| {
         let mut inner = Vec::new();
         arguments(ty, &mut inner);
-        // Its arguments are checked. A type without any can be an alias.
-        let inside = inner.is_empty().then(|| quote!(<__m::Inside<#ty>>));
-        [Some(quote!(<__m::Contents<#ty>>)), inside]
+        let mut names = vec!["Contents"];
+        // The arguments of a type are checked. A type without any can be an alias.
+        if inner.is_empty() {
+            names.extend(["Inside", "Entries", "Pointee"]);
+        }
+        let probes = names.into_iter().map(|name| Ident::new(name, Span::call_site()));
+        probes
+            .map(move |probe| quote!(<__m::#probe<#ty>>))
+            .collect::<Vec<_>>()
     });
-    probes.flatten().collect()
+    probes.collect()
 }
 
 /// Checks that the value of a field, which is stored in its own form, has no encrypted fields. Not checked here are types that
 /// contain a type with encrypted fields: a schema plan finds them.
-fn check_hidden(ty: &Type) -> TokenStream {
+fn check_hidden(ty: &Type, message: &str) -> TokenStream {
     let hidden = contents(ty);
-    let message = "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
-                   `#[document(as = Type)]`, or encrypt the whole value";
     quote_spanned! {at(ty.span())=>
         const _: () = ::core::assert!(!(#(#hidden::ENCRYPTED)||*), #message);
     }

@@ -50,7 +50,7 @@ fn table(accessors: &[Accessor]) -> TokenStream {
     let schemas = json_schema::entries(accessors);
     let has_documents = accessors.iter().any(|a| match &a.kind {
         AccessorKind::As(stored) => !plain::is_plain(stored),
-        AccessorKind::Typed | AccessorKind::Flat => !plain::is_plain(&a.ty),
+        AccessorKind::Typed | AccessorKind::Flat { .. } => !plain::is_plain(&a.ty),
         AccessorKind::Opaque => false,
     });
     quote! {
@@ -134,9 +134,7 @@ pub(super) fn methods(accessors: &[Accessor], other: Option<&str>) -> TokenStrea
 /// other flattened fields.
 fn beside(accessors: &[Accessor], field: &Ident, other: Option<&str>) -> TokenStream {
     let names = names(accessors).chain(other);
-    let flat = accessors
-        .iter()
-        .filter(|a| matches!(a.kind, AccessorKind::Flat) && a.ident != *field);
+    let flat = accessors.iter().filter(|a| a.is_flat() && a.ident != *field);
     let types = flat.map(|a| &a.ty);
     quote!(&[&[#(#names),*], #(<#types as __m::Field>::FIELDS.read),*])
 }
@@ -152,18 +150,24 @@ fn accessor(accessor: &Accessor, beside: &TokenStream) -> TokenStream {
         ..
     } = accessor;
     let doc = match kind {
-        AccessorKind::Flat => {
+        AccessorKind::Flat { .. } => {
             format!("The fields of `{ident}`, which are fields of the outer document.")
         }
         _ => format!("The field stored as `{name}`."),
     };
-    let step = quote!(__m::Path::step(&self.path, #name));
+    let step = if accessor.skips_none {
+        quote!(__m::Path::step_without_null(&self.path, #name))
+    } else {
+        quote!(__m::Path::step(&self.path, #name))
+    };
     let mode = quote!(__M);
     let (output, body) = match kind {
         _ if let Some(encryption) = &accessor.encryption => encrypted::path(accessor, encryption, &step),
         AccessorKind::Typed => typed(ty, &step, &mode),
         AccessorKind::As(stored) => typed(stored, &step, &mode),
-        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path, const { #beside })), &mode),
+        AccessorKind::Flat { .. } => {
+            typed(ty, &quote!(__m::Path::flat(&self.path, const { #beside })), &mode)
+        }
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
     let docs = documented(docs, &doc);

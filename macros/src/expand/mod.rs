@@ -48,6 +48,7 @@ pub(crate) fn expand(model: &Model, id_codec: &IdCodec) -> TokenStream {
             let plain = values::plain(model, &json_schema::opaque(types));
             quote!(#plain impl<__K, #params> __m::SearchField<__K> for #ty #clause {})
         }
+        Body::BySerde => values::by_serde(model),
         Body::Names(names) => {
             let plain = values::plain(model, &json_schema::names(names));
             quote! {
@@ -78,7 +79,7 @@ pub(crate) fn expand(model: &Model, id_codec: &IdCodec) -> TokenStream {
         #allowed
         const _: () = {
             use #krate::__private_v1 as __m;
-            use __m::codec::{BySerde as _, NoForm as _};
+            use __m::codec::NoForm as _;
             use __m::{NoContents as _, NotScalar as _, Untyped as _};
             #field
             impl<#params> __m::Projection<#ty> for #ty #clause {}

@@ -18,9 +18,7 @@ pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
         sink.on(ident, "`Shape` is for structs with named fields");
         return TokenStream::new();
     };
-    let (flat, fields): (Vec<&Accessor>, Vec<&Accessor>) = accessors
-        .iter()
-        .partition(|a| matches!(a.kind, AccessorKind::Flat));
+    let (flat, fields): (Vec<&Accessor>, Vec<&Accessor>) = accessors.iter().partition(|a| a.is_flat());
     if let [_, second, ..] = flat[..] {
         sink.on(&second.ident, "a shape can flatten one field");
     }
@@ -55,7 +53,7 @@ fn stored(model: &Model, accessor: &Accessor) -> TokenStream {
     match &accessor.kind {
         AccessorKind::As(stored) => quote!(#stored),
         AccessorKind::Opaque => quote!(#krate::__private_v1::Opaque<#ty>),
-        AccessorKind::Typed | AccessorKind::Flat => quote!(#ty),
+        AccessorKind::Typed | AccessorKind::Flat { .. } => quote!(#ty),
     }
 }
 
@@ -246,7 +244,7 @@ fn element(accessor: &Accessor) -> Option<&Type> {
     let ty = match &accessor.kind {
         AccessorKind::Typed => &accessor.ty,
         AccessorKind::As(ty) => ty,
-        AccessorKind::Opaque | AccessorKind::Flat => return None,
+        AccessorKind::Opaque | AccessorKind::Flat { .. } => return None,
     };
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|last| last.ident == "Vec")?;

@@ -168,6 +168,25 @@ pub(super) fn plain(model: &Model, items: &TokenStream) -> TokenStream {
     }
 }
 
+/// A type that is stored as what its `Serialize` writes. Its paths have the operators and the values of an opaque field.
+pub(super) fn by_serde(model: &Model) -> TokenStream {
+    let Model { ident, generics, .. } = model;
+    let (params, clause, ty) = (generics.params(), generics.clause(), generics.of(ident));
+    quote! {
+        impl<#params> __m::Field for #ty #clause {
+            type Nav<__R, __M: __m::Mode> = __m::Path<__R, __m::Opaque<#ty>, __M>;
+            fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
+                __m::Path::retype(&path)
+            }
+            fn json_schema(_: &mut __m::OuterTypes) -> __m::BsonDocument {
+                __m::BsonDocument::new()
+            }
+        }
+        impl<#params> __m::ListItem for #ty #clause {}
+        impl<__K, #params> __m::SearchField<__K> for #ty #clause {}
+    }
+}
+
 /// A value of the type as an expression.
 pub(super) fn operand(model: &Model) -> TokenStream {
     let (params, clause) = (model.generics.params(), model.generics.stored_clause());

@@ -181,7 +181,7 @@ fn check_tag(place: &Place, accessors: &[Accessor], sink: &Sink) {
     let Place::Beside { tag_name, .. } = place else {
         return;
     };
-    let is_tag = |a: &&Accessor| a.name == *tag_name && !matches!(a.kind, AccessorKind::Flat);
+    let is_tag = |a: &&Accessor| a.name == *tag_name && !a.is_flat();
     if let Some(field) = accessors.iter().find(is_tag) {
         sink.on(
             &field.ident,

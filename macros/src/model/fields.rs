@@ -14,11 +14,9 @@ pub(super) fn resolve(fields: &[Field], owner: &SerdeContainer, rule: Rule, sink
         let Some(accessor) = resolve_one(field, owner, rule, sink) else {
             continue;
         };
-        let clash = accessors.iter().any(|a| {
-            a.name == accessor.name
-                && !matches!(a.kind, AccessorKind::Flat)
-                && !matches!(accessor.kind, AccessorKind::Flat)
-        });
+        let clash = accessors
+            .iter()
+            .any(|a| a.name == accessor.name && !a.is_flat() && !accessor.is_flat());
         if clash {
             sink.on(
                 &accessor.ident,
@@ -39,7 +37,7 @@ pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
     for field in fields {
         let serde = &field.serde;
         let Some(span) = serde.unwritten else { continue };
-        let optional = is_option(&field.ty) && serde.with.is_none() && !serde.read_with;
+        let optional = field.is_option() && serde.with.is_none() && !serde.read_with;
         if default || serde.default || serde.unread || optional || serde.flatten.is_some() {
             continue;
         }
@@ -68,10 +66,6 @@ pub(super) fn check_items(fields: &[Field], sink: &Sink) {
     }
 }
 
-fn is_option(ty: &syn::Type) -> bool {
-    matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
-}
-
 fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Option<Accessor> {
     let ident = field.ident.clone()?;
     let name = stored_name(field, rule)?;
@@ -98,6 +92,7 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         read,
         required: read && !owner.default && !field.serde.default && !field.serde.omitted,
         encryption,
+        skips_none: field.serde.skips_none,
     })
 }
 
@@ -128,7 +123,9 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
                 "`opaque` and `as` are not allowed on a flattened field, which has no value of its own",
             );
         }
-        return AccessorKind::Flat;
+        return AccessorKind::Flat {
+            by_function: field.serde.with.is_some(),
+        };
     }
     if let Some(ty) = &attributes.stored_as {
         return AccessorKind::As(ty.clone());

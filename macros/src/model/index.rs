@@ -293,6 +293,38 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     }
     check_twice(index, sink);
     check_arrays(index, fields, sink);
+    check_sparse(index, fields, sink);
+}
+
+/// Finds a unique sparse index of which every document has the keys, because `None` is stored as null: the second document with
+/// `None` would be a duplicate.
+fn check_sparse(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
+    let (Some(_), Some(span)) = (index.unique, index.sparse) else {
+        return;
+    };
+    let field = |key: &Key| {
+        let [segment] = &key.path.as_ref()?.segments[..] else {
+            return None;
+        };
+        let field = fields.iter().find(|f| f.ident.as_ref() == Some(segment))?;
+        let is_always_stored = field.is_written() && !field.serde.omitted && field.serde.flatten.is_none();
+        is_always_stored.then_some(field)
+    };
+    let keys: Option<Vec<&Field>> = index.keys.iter().map(field).collect();
+    let nullable = keys
+        .iter()
+        .flatten()
+        .find(|f| f.is_option())
+        .and_then(|f| f.ident.as_ref());
+    if let Some(name) = nullable {
+        sink.at(
+            span,
+            format!(
+                "`sparse` leaves out documents without the field `{name}`, which is stored as null where it is `None`, so that the \
+                 second `None` would be a duplicate; leave `None` out with `#[document(skip_none)]` on the field"
+            ),
+        );
+    }
 }
 
 fn check_twice(index: &IndexAttribute, sink: &Sink) {

@@ -58,6 +58,8 @@ pub(crate) enum Body {
     Plain,
     /// Stored as one value without accessors, which is that of one of these types, or contains such values.
     Opaque(Vec<Type>),
+    /// Stored as what the type's `Serialize` writes.
+    BySerde,
     /// An enum of unit variants, which is stored as one of these names.
     Names(Vec<String>),
     /// An enum with data.
@@ -70,7 +72,7 @@ impl Body {
         match self {
             Self::Struct(accessors) => accessors.iter().flat_map(Accessor::types).collect(),
             Self::Newtype(newtype) => std::iter::once(&newtype.ty).chain(&newtype.converted).collect(),
-            Self::Plain | Self::Names(_) => Vec::new(),
+            Self::Plain | Self::BySerde | Self::Names(_) => Vec::new(),
             Self::Opaque(types) => types.iter().collect(),
             Self::Enum(variants) => variants.iter().flat_map(Variant::types).collect(),
         }
@@ -94,9 +96,16 @@ pub(crate) struct Accessor {
     pub(crate) required: bool,
     /// How the field is encrypted.
     pub(crate) encryption: Option<Encryption>,
+    /// Whether `None` is left out because of `skip_none`.
+    pub(crate) skips_none: bool,
 }
 
 impl Accessor {
+    /// Whether the fields of the value are fields of the outer document.
+    pub(crate) fn is_flat(&self) -> bool {
+        matches!(self.kind, AccessorKind::Flat { .. })
+    }
+
     fn types(&self) -> impl Iterator<Item = &Type> {
         let stored = match &self.kind {
             AccessorKind::As(stored) => Some(stored),
@@ -108,7 +117,7 @@ impl Accessor {
 
 /// The names of the fields beside a flattened one, also those under which they are only read.
 pub(crate) fn names(accessors: &[Accessor]) -> impl Iterator<Item = &str> {
-    let own = accessors.iter().filter(|a| !matches!(a.kind, AccessorKind::Flat));
+    let own = accessors.iter().filter(|a| !a.is_flat());
     own.flat_map(|a| std::iter::once(&a.name).chain(&a.aliases).map(String::as_str))
 }
 
@@ -124,7 +133,10 @@ pub(crate) enum AccessorKind {
     /// Stored in the form of this type.
     As(Type),
     /// Its fields are fields of the outer document.
-    Flat,
+    Flat {
+        /// Whether a function writes and reads them.
+        by_function: bool,
+    },
 }
 
 /// A type around a value.
@@ -267,17 +279,21 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
 }
 
 fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
-    if parsed.serde.conversion.is_some() {
-        let place = "a field of a type with a serde conversion";
-        match &parsed.body {
-            parse::Body::Named(fields) | parse::Body::Tuple(fields) => encrypted::reject(fields, place, sink),
-            parse::Body::Enum(variants) => {
-                for variant in variants {
-                    encrypted::reject(variant.shape.fields(), place, sink);
-                }
+    let reject_encrypted = |place: &str| match &parsed.body {
+        parse::Body::Named(fields) | parse::Body::Tuple(fields) => encrypted::reject(fields, place, sink),
+        parse::Body::Enum(variants) => {
+            for variant in variants {
+                encrypted::reject(variant.shape.fields(), place, sink);
             }
-            parse::Body::Empty => {}
         }
+        parse::Body::Empty => {}
+    };
+    if parsed.attributes.opaque {
+        reject_encrypted("a field of an opaque type");
+        return Body::BySerde;
+    }
+    if parsed.serde.conversion.is_some() {
+        reject_encrypted("a field of a type with a serde conversion");
         return converted(parsed);
     }
     match &parsed.body {

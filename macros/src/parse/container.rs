@@ -51,6 +51,12 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 }
                 out.schema_version = schema_version::parse(meta, span, sink)?;
             }
+            "skip_none" => out.skip_none = true,
+            "opaque" if !root => out.opaque = true,
+            "opaque" => sink.at(
+                span,
+                "`opaque` is for `Embedded`: a document has typed paths; mark the fields that have none `#[document(opaque)]`",
+            ),
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
             "soft_delete" | "validate" | "hooks" | "schema_version" => {
                 sink.at(

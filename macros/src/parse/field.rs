@@ -14,6 +14,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) unique: Option<Span>,
     pub(crate) opaque: Option<Span>,
     pub(crate) stored_as: Option<Type>,
+    /// The span of `skip_none`, and its value.
+    pub(crate) skip_none: Option<(Span, bool)>,
     /// Flattened, and read by the code of the derive instead of serde's.
     pub(crate) flatten: Option<Span>,
     pub(crate) encrypted: Option<EncryptedAttribute>,
@@ -74,7 +76,15 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
             "encrypted" => out.encrypted = Some(encrypted::parse(meta, span, sink)?),
             "opaque" => out.opaque = Some(span),
             "flatten" => out.flatten = Some(span),
-            "as" => out.stored_as = Some(meta.value()?.parse()?),
+            "skip_none" => {
+                let is_skipped = if meta.input.peek(Token![=]) {
+                    meta.value()?.parse::<syn::LitBool>()?.value
+                } else {
+                    true
+                };
+                out.skip_none = Some((span, is_skipped));
+            }
+            "as" => out.stored_as = stored_as(meta, sink)?,
             _ => {
                 let name = meta
                     .path
@@ -103,6 +113,20 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
         out.index = None;
     }
     out
+}
+
+/// The type of `as`. One in quotes is reported, and used all the same, so that it is the only error.
+fn stored_as(meta: &syn::meta::ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<Option<Type>> {
+    let value = meta.value()?;
+    if !value.peek(syn::LitStr) {
+        return value.parse().map(Some);
+    }
+    let quoted: syn::LitStr = value.parse()?;
+    sink.on(
+        &quoted,
+        format!("`as` takes a type without quotes: `as = {}`", quoted.value()),
+    );
+    quoted.parse().map(Some)
 }
 
 fn id_source(meta: &syn::meta::ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<IdSource> {

@@ -68,6 +68,11 @@ impl Field {
     pub(crate) fn is_written(&self) -> bool {
         !self.serde.skipped && !self.is_phantom()
     }
+
+    /// Whether the type is an `Option`, as far as its name shows.
+    pub(crate) fn is_option(&self) -> bool {
+        matches!(&self.ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+    }
 }
 
 pub(crate) struct Variant {
@@ -110,6 +115,10 @@ pub(crate) struct ContainerAttributes {
     /// The span of `hooks`.
     pub(crate) hooks: Option<Span>,
     pub(crate) schema_version: Option<SchemaVersion>,
+    /// Whether the stored form is what the type's `Serialize` writes.
+    pub(crate) opaque: bool,
+    /// Whether an `Option` that is `None` is left out, and not stored as null.
+    pub(crate) skip_none: bool,
     /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
 }
@@ -136,13 +145,19 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
         usable = false;
     }
     let attributes = container::parse(&input.attrs, root, sink);
+    let owner = Owner {
+        root,
+        skip_none: attributes.skip_none,
+    };
     serde::check(&input.attrs, sink);
     let serde = serde::container(&input.attrs, sink);
     let body = match &input.data {
         Data::Struct(data) => match &data.fields {
-            Fields::Named(fields) => Body::Named(fields.named.iter().map(|f| field(f, root, sink)).collect()),
+            Fields::Named(fields) => {
+                Body::Named(fields.named.iter().map(|f| field(f, owner, sink)).collect())
+            }
             Fields::Unnamed(fields) => {
-                Body::Tuple(fields.unnamed.iter().map(|f| field(f, root, sink)).collect())
+                Body::Tuple(fields.unnamed.iter().map(|f| field(f, owner, sink)).collect())
             }
             Fields::Unit => {
                 if root {
@@ -154,7 +169,7 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
                 Body::Empty
             }
         },
-        Data::Enum(data) => Body::Enum(data.variants.iter().map(|v| variant(v, root, sink)).collect()),
+        Data::Enum(data) => Body::Enum(data.variants.iter().map(|v| variant(v, owner, sink)).collect()),
         Data::Union(data) => {
             sink.at(
                 data.union_token.span,
@@ -179,14 +194,49 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     }
 }
 
-fn field(field: &syn::Field, root: bool, sink: &Sink) -> Field {
+/// What a field's attributes depend on in its type.
+#[derive(Clone, Copy)]
+struct Owner {
+    /// Whether `Document` is derived, and not `Embedded`.
+    root: bool,
+    skip_none: bool,
+}
+
+fn field(field: &syn::Field, owner: Owner, sink: &Sink) -> Field {
     serde::check(&field.attrs, sink);
-    Field {
+    let mut parsed = Field {
         ident: field.ident.clone(),
         ty: field.ty.clone(),
         docs: docs(&field.attrs),
-        attributes: field::parse(&field.attrs, root, sink),
+        attributes: field::parse(&field.attrs, owner.root, sink),
         serde: serde::field(&field.attrs, sink),
+    };
+    skip_none(&mut parsed, owner, sink);
+    parsed
+}
+
+/// Applies `skip_none` of the field, or of its type.
+fn skip_none(field: &mut Field, owner: Owner, sink: &Sink) {
+    let own = field.attributes.skip_none;
+    let is_skipped = own.map_or(owner.skip_none, |(_, is_skipped)| is_skipped);
+    let reason = if field.ident.is_none() {
+        "an item without a name is always stored"
+    } else if !field.is_option() {
+        "only an `Option` is left out, and the type of the field is another one as far as its name shows"
+    } else if field.serde.flatten.is_some() {
+        "the fields of a flattened `None` are left out anyway"
+    } else if field.serde.omitted {
+        "`skip_serializing_if` decides already"
+    } else {
+        if is_skipped {
+            field.serde.functions.omit_if = Some(syn::parse_quote!(::core::option::Option::is_none));
+            field.serde.omitted = true;
+            field.serde.skips_none = true;
+        }
+        return;
+    };
+    if let Some((span, _)) = own {
+        sink.at(span, format!("`skip_none` has no effect here: {reason}"));
     }
 }
 
@@ -196,12 +246,12 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(is_text).cloned().collect()
 }
 
-fn variant(variant: &syn::Variant, root: bool, sink: &Sink) -> Variant {
+fn variant(variant: &syn::Variant, owner: Owner, sink: &Sink) -> Variant {
     let shape = match &variant.fields {
         Fields::Unit => Shape::Unit,
-        Fields::Named(fields) => Shape::Named(fields.named.iter().map(|f| field(f, root, sink)).collect()),
+        Fields::Named(fields) => Shape::Named(fields.named.iter().map(|f| field(f, owner, sink)).collect()),
         Fields::Unnamed(fields) => {
-            Shape::Tuple(fields.unnamed.iter().map(|f| field(f, root, sink)).collect())
+            Shape::Tuple(fields.unnamed.iter().map(|f| field(f, owner, sink)).collect())
         }
     };
     container::reject(&variant.attrs, "a variant", sink);

@@ -84,6 +84,8 @@ pub(crate) struct SerdeField {
     pub(crate) default: bool,
     /// Not written for some values: `skip_serializing_if`.
     pub(crate) omitted: bool,
+    /// Whether `None` is left out because of `skip_none`.
+    pub(crate) skips_none: bool,
     /// `with` or one of its halves, without `bson::exact`, whose stored form is that of the type.
     pub(crate) with: Option<(String, Span)>,
     /// `with` or `deserialize_with`: read by a function and not by the type's own `Deserialize`.
@@ -197,8 +199,8 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
                 );
             }
             "from" | "into" | "try_from" => {
-                let other = literal(meta)?;
-                let ty = syn::parse_str(&other.value).ok();
+                let other: LitStr = meta.value()?.parse()?;
+                let ty = other.parse().ok();
                 if name == "into" {
                     out.written_as = ty;
                 } else {

@@ -218,7 +218,7 @@ impl<T: Encode, const N: usize> Encode for [T; N] {
 
 impl<'de, T: Decode<'de>, const N: usize> Decode<'de> for [T; N] {
     fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
-        <[T; N]>::try_from(T::decode_vec(value)?).map_err(|all| read::wrong_length(N, all.len()))
+        T::decode_array(value)
     }
 }
 

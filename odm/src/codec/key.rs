@@ -10,7 +10,7 @@ use crate::bson::{DecodeError, ObjectId, Uuid as BsonUuid};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of a stored map",
     label = "`{Self}` does not implement `marula::codec::MapKey`",
-    note = "derive `marula::Embedded` for an enum without contents"
+    note = "derive `marula::Embedded` for an enum without contents, all variants of which are stored"
 )]
 pub trait MapKey: Sized {
     /// The text.

@@ -18,6 +18,9 @@ pub mod serde;
 #[doc(hidden)]
 pub mod write;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, Hash};
+
 use crate::bson::codec::{self as driver, AppendedBy};
 pub use crate::bson::codec::{Elements, Fields, Names, Value, Writer};
 use crate::bson::{Bson, DecodeError, EncodeError, RawDocumentBuf};
@@ -101,6 +104,15 @@ pub trait Decode<'de>: Sized {
     /// The stored value is not an array, or one of its elements has another form; the error has its index.
     fn decode_vec(value: &Value<'de>) -> Result<Vec<Self>, DecodeError> {
         read::list(value)
+    }
+
+    /// Reads a list of `N` values.
+    ///
+    /// # Errors
+    /// The stored value is not an array, has another number of elements, or one of them has another form; the error has its
+    /// index.
+    fn decode_array<const N: usize>(value: &Value<'de>) -> Result<[Self; N], DecodeError> {
+        read::array(value)
     }
 }
 
@@ -239,6 +251,64 @@ impl StoredAs<u8> for i32 {
     }
 }
 
+impl<T, S: StoredAs<T>> StoredAs<Box<T>> for Box<S> {
+    fn store(value: &Box<T>) -> Result<Self, EncodeError> {
+        S::store(value).map(Box::new)
+    }
+
+    fn load(self) -> Result<Box<T>, DecodeError> {
+        S::load(*self).map(Box::new)
+    }
+}
+
+macro_rules! stored_maps {
+    ($($map:ident [$($key:tt)*] [$($hasher:ident: $($bound:tt)*)?];)*) => { $(
+        impl<K: MapKey + Clone $($key)*, T, S: StoredAs<T> $(, $hasher: $($bound)*)?> StoredAs<$map<K, T $(, $hasher)?>>
+            for $map<K, S $(, $hasher)?>
+        {
+            fn store(value: &$map<K, T $(, $hasher)?>) -> Result<Self, EncodeError> {
+                let stored = value.iter().map(|(key, value)| match S::store(value) {
+                    Ok(value) => Ok((key.clone(), value)),
+                    Err(error) => Err(error.in_field(&key.key())),
+                });
+                stored.collect()
+            }
+
+            fn load(self) -> Result<$map<K, T $(, $hasher)?>, DecodeError> {
+                let loaded = self.into_iter().map(|(key, value)| match S::load(value) {
+                    Ok(value) => Ok((key, value)),
+                    Err(error) => Err(error.in_field(&key.key())),
+                });
+                loaded.collect()
+            }
+        }
+    )* };
+}
+stored_maps! {
+    BTreeMap [+ Ord] [];
+    HashMap [+ Eq + Hash] [H: BuildHasher + Default];
+}
+
+macro_rules! stored_sets {
+    ($($set:ident [$($item:tt)*] [$($hasher:ident: $($bound:tt)*)?];)*) => { $(
+        impl<T: $($item)*, S: StoredAs<T> + $($item)* $(, $hasher: $($bound)*)?> StoredAs<$set<T $(, $hasher)?>>
+            for $set<S $(, $hasher)?>
+        {
+            fn store(value: &$set<T $(, $hasher)?>) -> Result<Self, EncodeError> {
+                value.iter().map(S::store).collect()
+            }
+
+            fn load(self) -> Result<$set<T $(, $hasher)?>, DecodeError> {
+                self.into_iter().map(S::load).collect()
+            }
+        }
+    )* };
+}
+stored_sets! {
+    BTreeSet [Ord] [];
+    HashSet [Eq + Hash] [H: BuildHasher + Default];
+}
+
 impl<T, S: StoredAs<T>, const N: usize> StoredAs<[T; N]> for Vec<S> {
     fn store(value: &[T; N]) -> Result<Self, EncodeError> {
         let stored = value.iter().enumerate();
@@ -328,6 +398,14 @@ pub(crate) fn appended<'a, T: Encode>(
 /// A part of it has no stored form.
 pub(crate) fn to_bson<T: Encode + ?Sized>(value: &T) -> Result<Bson, ValueError> {
     driver::to_bson(|out| value.encode(out)).map_err(ValueError::from)
+}
+
+/// What the `Serialize` of a value writes.
+///
+/// # Errors
+/// The value cannot be represented as BSON.
+pub(crate) fn serialized<T: ::serde::Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
+    driver::to_bson(|out| out.serialize(value)).map_err(ValueError::from)
 }
 
 /// Reads a stored value.

@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use ::serde::de::DeserializeOwned;
+use ::serde::{Deserialize, Serialize};
 
 use crate::bson::{DecodeError, EncodeError};
-use crate::codec::{Decode, DecodeOwned, Encode, StoredAs, Value, Writer};
+use crate::codec::{Decode, DecodeOwned, Encode, StoredAs, Value, Writer, serde};
 use crate::path::field::Field;
 
 /// The codec of a type with typed paths.
@@ -118,6 +118,85 @@ impl<T, S: StoredAs<T> + Encode + DecodeOwned> StatedProbe<T, S> {
     }
 }
 
+/// The codec of a type that serde writes and reads.
+#[derive(Debug)]
+pub struct BySerde<T>(PhantomData<fn() -> T>);
+
+impl<T> BySerde<T> {
+    /// Writes the value by its `Serialize`.
+    ///
+    /// # Errors
+    /// The value cannot be represented as BSON.
+    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError>
+    where
+        T: Serialize,
+    {
+        serde::write(out, value)
+    }
+
+    /// Reads the value by its `Deserialize`.
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    pub fn decode<'de>(value: &Value<'de>) -> Result<T, DecodeError>
+    where
+        T: Deserialize<'de>,
+    {
+        serde::read(value)
+    }
+
+    /// The value of a field that is not there, if its `Deserialize` has one.
+    #[must_use]
+    pub fn missing<'de>() -> Option<T>
+    where
+        T: Deserialize<'de>,
+    {
+        serde::missing()
+    }
+}
+
+/// [`BySerde`] for a type that may not have both traits: it then has the functions of [`NoForm`].
+#[derive(Debug)]
+pub struct SerdeProbe<T>(PhantomData<fn() -> T>);
+
+impl<T: OpaqueValue> SerdeProbe<T> {
+    /// [`BySerde::encode`].
+    ///
+    /// # Errors
+    /// The value cannot be represented as BSON.
+    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        serde::write(out, value)
+    }
+
+    /// [`BySerde::decode`].
+    ///
+    /// # Errors
+    /// The stored value has another form.
+    pub fn decode(value: &Value<'_>) -> Result<T, DecodeError> {
+        serde::read(value)
+    }
+
+    /// [`BySerde::missing`].
+    #[must_use]
+    pub fn missing() -> Option<T> {
+        serde::missing()
+    }
+}
+
+/// The types of fields with `#[document(opaque)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no form that serde writes and reads",
+    label = "`opaque` needs `Serialize` and `Deserialize` of `{Self}`",
+    note = "derive both, or store the field as another type by `#[document(as = Type)]`"
+)]
+pub trait OpaqueValue: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> OpaqueValue for T {}
+
+/// Fails to compile, at the span of the type of an opaque field, if serde does not write and read it.
+pub fn assert_serde<T: OpaqueValue>() {}
+
 /// Fails to compile, at the span of the type in `as`, if the field's type is not stored as it.
 pub fn assert_stored_as<T, S: StoredAs<T>>() {}
 
@@ -147,58 +226,5 @@ pub trait NoForm<T> {
 }
 
 impl<T> NoForm<T> for Probe<T> {}
+impl<T> NoForm<T> for SerdeProbe<T> {}
 impl<T, S> NoForm<T> for StatedProbe<T, S> {}
-
-/// The codec of a type that is stored in place of another one: `#[serde(into = "…")]`. A type without a codec is written
-/// and read by serde.
-#[derive(Debug)]
-pub struct OtherType<T>(PhantomData<fn() -> T>);
-
-impl<T: Encode> OtherType<T> {
-    /// [`Encode::encode`].
-    ///
-    /// # Errors
-    /// The value has no stored form.
-    #[inline(always)]
-    pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError> {
-        value.encode(out)
-    }
-}
-
-impl<T: DecodeOwned> OtherType<T> {
-    /// [`Decode::decode`].
-    ///
-    /// # Errors
-    /// The stored value has another form.
-    #[inline(always)]
-    pub fn decode(value: &Value<'_>) -> Result<T, DecodeError> {
-        T::decode(value)
-    }
-}
-
-/// Used for a type without a codec.
-pub trait BySerde<T> {
-    /// Writes the value by its `Serialize`.
-    ///
-    /// # Errors
-    /// The value cannot be represented as BSON.
-    fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError>
-    where
-        T: Serialize,
-    {
-        out.serialize(value)
-    }
-
-    /// Reads the value by its `Deserialize`.
-    ///
-    /// # Errors
-    /// The stored value has another form.
-    fn decode(value: &Value<'_>) -> Result<T, DecodeError>
-    where
-        T: DeserializeOwned,
-    {
-        value.deserialize()
-    }
-}
-
-impl<T> BySerde<T> for OtherType<T> {}

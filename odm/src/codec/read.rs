@@ -301,6 +301,17 @@ pub fn list<'de, T: Decode<'de>>(value: &Value<'de>) -> Result<Vec<T>> {
     Ok(all)
 }
 
+/// Reads an array of `N` items.
+pub(super) fn array<'de, T: Decode<'de>, const N: usize>(value: &Value<'de>) -> Result<[T; N]> {
+    let mut items = Items::new(value)?;
+    let mut slots = [const { None }; N];
+    for slot in &mut slots {
+        *slot = Some(items.next_of(N, T::decode)?);
+    }
+    items.end(N)?;
+    Ok(slots.map(|slot| slot.unwrap_or_else(|| unreachable!("each slot has an item"))))
+}
+
 /// The items of an array, of one type or of several.
 #[derive(Debug)]
 pub struct Items<'de> {

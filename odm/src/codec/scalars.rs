@@ -52,6 +52,21 @@ fn out_of_range(ty: &str) -> DecodeError {
     DecodeError::new(format!("expected {ty}, found an integer out of its range"))
 }
 
+/// The bytes of Binary. `None` for an array.
+fn bytes<'de>(value: &Value<'de>) -> Result<Option<&'de [u8]>, DecodeError> {
+    match value.kind() {
+        ElementType::Binary => {
+            let binary = value.raw().binary()?;
+            if value.is_exact() && binary.subtype != BinarySubtype::Generic {
+                return Err(value.mismatch("binary data of subtype 0"));
+            }
+            Ok(Some(binary.bytes))
+        }
+        ElementType::Array if !value.is_exact() => Ok(None),
+        _ => Err(value.mismatch("binary data")),
+    }
+}
+
 impl Encode for u8 {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
@@ -69,16 +84,15 @@ impl<'de> Decode<'de> for u8 {
     }
     /// From Binary of any subtype, and from an array of numbers.
     fn decode_vec(value: &Value<'de>) -> Result<Vec<u8>, DecodeError> {
-        match value.kind() {
-            ElementType::Binary => {
-                let binary = value.raw().binary()?;
-                if value.is_exact() && binary.subtype != BinarySubtype::Generic {
-                    return Err(value.mismatch("binary data of subtype 0"));
-                }
-                Ok(binary.bytes.to_vec())
-            }
-            ElementType::Array if !value.is_exact() => read::list(value),
-            _ => Err(value.mismatch("binary data")),
+        match bytes(value)? {
+            Some(bytes) => Ok(bytes.to_vec()),
+            None => read::list(value),
+        }
+    }
+    fn decode_array<const N: usize>(value: &Value<'de>) -> Result<[u8; N], DecodeError> {
+        match bytes(value)? {
+            Some(bytes) => bytes.try_into().map_err(|_| read::wrong_length(N, bytes.len())),
+            None => read::array(value),
         }
     }
 }

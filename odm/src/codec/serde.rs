@@ -4,7 +4,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bson::codec::{Fields, Value, Writer};
-use crate::bson::{Bson, DecodeError, Document, EncodeError, decode_document, to_vec};
+use crate::bson::{Bson, DecodeError, Document, EncodeError, decode_document};
 
 /// Writes a value by its `Serialize`.
 pub fn write<T: Serialize + ?Sized>(out: &mut Writer<'_>, value: &T) -> Result<(), EncodeError> {
@@ -42,7 +42,9 @@ pub fn read_fields<T>(
     document: &Document,
     read: impl FnOnce(&Value<'_>) -> Result<T, DecodeError>,
 ) -> Result<T, DecodeError> {
-    let bytes = to_vec(document).map_err(|error| DecodeError::new(error.to_string()))?;
+    let mut bytes = Vec::new();
+    Writer::write(&mut bytes, |out| out.document(document))
+        .map_err(|error| DecodeError::new(error.to_string()))?;
     read(&Value::of_document(&bytes))
 }
 

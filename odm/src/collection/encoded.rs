@@ -6,7 +6,7 @@ use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
 use crate::collection::encrypted::encryptable;
-use crate::collection::write::{to_raw, with_new_id, without_id};
+use crate::collection::write::{with_new_id, without_id};
 use crate::driver::options::ReadPreference;
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Conditions;
@@ -111,7 +111,7 @@ pub(super) fn for_insert<D: Model>(
     }
     written.created_at = behavior.created_at.map(|_| now);
     written.updated_at = behavior.updated_at.map(|_| now);
-    Ok((to_raw(&stored)?, written))
+    Ok((codec::to_raw(&stored)?, written))
 }
 
 /// The fields of a document to insert whose id is `None`, and is given by a filter. Without maintained
@@ -197,7 +197,7 @@ fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
         written.updated_at = Some(now);
     }
     Ok(Encoded {
-        raw: encryptable::<D>(to_raw(&document)?)?,
+        raw: encryptable::<D>(codec::to_raw(&document)?)?,
         written,
         version,
     })

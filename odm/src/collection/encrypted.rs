@@ -1,11 +1,11 @@
 //! Models with encrypted fields: what is done in another way, so that no plain value is sent.
 
 use crate::bson::{Bson, Document, RawDocumentBuf};
+use crate::codec;
 use crate::collection::Collection;
 use crate::collection::encoded::decoded;
 use crate::collection::encrypted_models::{EncryptedFields, EncryptedReads, JoinedModel, encrypted_fields};
 use crate::collection::encrypted_stages::Unsendable;
-use crate::collection::write::to_raw;
 use crate::collection::{encrypted_ranges, encrypted_stages};
 #[cfg(feature = "encryption")]
 use crate::driver::Namespace;
@@ -346,7 +346,7 @@ pub(super) fn encryptable<D: Model>(raw: RawDocumentBuf) -> Result<RawDocumentBu
     }
     let mut document = decoded(&raw)?;
     document.remove(SAFE_CONTENT);
-    to_raw(&document)
+    codec::to_raw(&document)
 }
 
 /// Rejects an upsert by an encrypted field: the document that the server inserts would not have it.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use crate::codec;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk_versions::{Built, Effect, Replaced, id_key};
 use crate::collection::encoded::{Encoded, decoded, for_save};
 use crate::collection::encrypted::first_encrypted;
 use crate::collection::sharded::explained;
 use crate::collection::update::{Target, replace};
-use crate::collection::write::to_raw;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT, kind};
 use crate::driver::options::{ReadPreference, ReplaceOneOptions};
 use crate::driver::{UpdateResult, WriteModel};
@@ -241,7 +241,7 @@ async fn save_encrypted<D: Model>(
     let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
     let mut document = decoded(&encoded.raw)?;
     document.insert(field, stored.unwrap_or(now.into()));
-    encoded.raw = to_raw(&document)?;
+    encoded.raw = codec::to_raw(&document)?;
     let saved = Target {
         filter,
         is_by_id: true,

@@ -1,7 +1,7 @@
 //! Checks of writes before they are sent: a filter with conditions, and an id for a document that
 //! may be inserted.
 
-use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc, to_raw_document};
+use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc};
 use crate::codec;
 use crate::collection::encrypted::check_upsert;
 use crate::collection::soft_delete::Scope;
@@ -178,7 +178,7 @@ pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) ->
     let id = generated(collection, REASON)?;
     let mut stored = doc! { "_id": id };
     stored.extend(without_id(document)?);
-    to_raw(&stored)
+    codec::to_raw(&stored)
 }
 
 /// The fields of a document without its id.
@@ -188,13 +188,6 @@ pub(super) fn without_id<D: Model>(document: &D) -> Result<Document> {
         .map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
     fields.remove("_id");
     Ok(fields)
-}
-
-pub(super) fn to_raw(document: &Document) -> Result<RawDocumentBuf> {
-    to_raw_document(document).map_err(|e| Error::Encode {
-        path: e.path().to_owned(),
-        source: crate::ValueError::new(e.message()),
-    })
 }
 
 /// Rejects an upsert of a replacement without an id, unless its filter contains one.

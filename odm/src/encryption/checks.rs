@@ -4,6 +4,7 @@ use std::cell::{Cell, LazyCell, OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::marker::PhantomData;
 use std::num::{Saturating, Wrapping};
+use std::ops::Deref;
 use std::rc::{self, Rc};
 use std::sync::{self, Arc, LazyLock, Mutex, OnceLock, RwLock};
 
@@ -128,7 +129,7 @@ macro_rules! held {
 }
 
 held! {
-    Arc<T> Rc<T> Arc<[T]> Rc<[T]> sync::Weak<T> rc::Weak<T>
+    Arc<[T]> Rc<[T]> sync::Weak<T> rc::Weak<T>
     Cell<T> RefCell<T> OnceCell<T> LazyCell<T> Mutex<T> RwLock<T> OnceLock<T> LazyLock<T>
     Reverse<T> Wrapping<T> Saturating<T>
 }
@@ -179,29 +180,33 @@ impl<T: ?Sized> NotScalar for Scalar<T> {}
 #[derive(Debug)]
 pub struct Inside<T: ?Sized>(PhantomData<T>);
 
-impl<T: IntoIterator<Item: Entry>> Inside<T> {
+impl<T: IntoIterator<Item: Held>> Inside<T> {
     /// As [`Contents::ENCRYPTED`].
     pub const ENCRYPTED: bool = T::Item::ENCRYPTED;
     /// As [`Contents::SCHEMA`].
     pub const SCHEMA: SchemaOf = T::Item::SCHEMA;
 }
 
-/// The elements of an array, or the entries of a map.
-pub trait Entry {
-    /// Whether the element, or the value, has encrypted fields.
-    const ENCRYPTED: bool;
-    /// The schema of the element, or of the value.
-    const SCHEMA: SchemaOf;
+/// As [`Contents`], of the value behind a pointer.
+#[derive(Debug)]
+pub struct Pointee<T: ?Sized>(PhantomData<T>);
+
+impl<T: Deref<Target: Held>> Pointee<T> {
+    /// As [`Contents::ENCRYPTED`].
+    pub const ENCRYPTED: bool = T::Target::ENCRYPTED;
+    /// As [`Contents::SCHEMA`].
+    pub const SCHEMA: SchemaOf = T::Target::SCHEMA;
 }
 
-impl<T: Held> Entry for T {
-    const ENCRYPTED: bool = T::ENCRYPTED;
-    const SCHEMA: SchemaOf = T::SCHEMA;
-}
+/// As [`Inside`], of the values of a map whose keys have no typed paths.
+#[derive(Debug)]
+pub struct Entries<T: ?Sized>(PhantomData<T>);
 
-impl<K, T: Held> Entry for (K, T) {
-    const ENCRYPTED: bool = T::ENCRYPTED;
-    const SCHEMA: SchemaOf = T::SCHEMA;
+impl<K, V: Held, T: IntoIterator<Item = (K, V)>> Entries<T> {
+    /// As [`Contents::ENCRYPTED`].
+    pub const ENCRYPTED: bool = V::ENCRYPTED;
+    /// As [`Contents::SCHEMA`].
+    pub const SCHEMA: SchemaOf = V::SCHEMA;
 }
 
 /// Used for types without typed paths.
@@ -214,3 +219,5 @@ pub trait NoContents {
 
 impl<T: ?Sized> NoContents for Contents<T> {}
 impl<T: ?Sized> NoContents for Inside<T> {}
+impl<T: ?Sized> NoContents for Pointee<T> {}
+impl<T: ?Sized> NoContents for Entries<T> {}

@@ -105,8 +105,8 @@ containers! {
     [T: Field] Box<[T]>: T::LIST_TYPE;
     [T, S] HashSet<T, S>: "array";
     [T: Field, const N: usize] [T; N]: T::LIST_TYPE;
-    [V, S] HashMap<String, V, S>: "object";
-    [V] BTreeMap<String, V>: "object";
+    [K, V, S] HashMap<K, V, S>: "object";
+    [K, V] BTreeMap<K, V>: "object";
 }
 
 impl EqualityValue for Vec<u8> {}

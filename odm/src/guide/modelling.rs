@@ -147,9 +147,56 @@
 //! );
 //! ```
 //!
+//! The keys of a map are `String`, integers, `bool`, `char`, UUIDs, ObjectIds, enums without contents, or newtypes of these
+//! ([`MapKey`](crate::codec::MapKey)); [`entry`](crate::PathOps::entry) takes a key of the map's type.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use marula::{Document, Embedded, prelude::*};
+//!
+//! #[derive(PartialEq, Eq, PartialOrd, Ord, Embedded)]
+//! #[serde(rename_all = "snake_case")]
+//! enum Channel {
+//!     Web,
+//!     Shop,
+//! }
+//!
+//! #[derive(Document)]
+//! #[document(collection = "sales")]
+//! struct Sales {
+//!     _id: i64,
+//!     by_channel: BTreeMap<Channel, i64>,
+//!     by_year: BTreeMap<u16, i64>,
+//! }
+//!
+//! let s = Sales::fields();
+//! assert_eq!(s.by_channel().entry(Channel::Web).gt(5).to_string(), r#"{"by_channel.web": {"$gt": 5}}"#);
+//! assert_eq!(s.by_year().entry(2_024).inc(1).to_string(), r#"{"$inc": {"by_year.2024": 1}}"#);
+//! ```
+//!
 //! A key of a map that contains a dot or starts with `$` is stored, and read with the whole map; no filter and
 //! no update reaches its entry ([`entry`](crate::PathOps::entry) is an error). Do not use such keys for data
 //! that is queried; a `Vec` of structs with key and value has no such limit.
+//!
+//! `None` is stored as null, as serde's derives write it. With `#[document(skip_none)]` on the type or on a field it is left out
+//! instead: `inc` and `push` then create the value, a sparse index does not contain the document, and `set(None)` removes the field.
+//! `#[document(skip_none = false)]` on a field keeps null. Both are read as `None`, and `is_null` matches both.
+//!
+//! ```
+//! use marula::{Document, prelude::*};
+//!
+//! #[derive(Document)]
+//! #[document(collection = "users", skip_none, index(email, unique, sparse))]
+//! struct User {
+//!     _id: i64,
+//!     email: Option<String>,
+//!     visits: Option<i64>,
+//! }
+//!
+//! let u = User::fields();
+//! assert_eq!(u.visits().set(None::<i64>).to_string(), r#"{"$unset": {"visits": ""}}"#);
+//! ```
 //!
 //! # Dates, decimals, UUIDs
 //!
@@ -189,7 +236,9 @@
 //!
 //! `#[document(as = Type)]` stores a field as another type, which implements [`StoredAs`](crate::codec::StoredAs) for the type of the
 //! field. The module [`forms`](crate::forms) has such types for `u128`, `i128`, `Duration`, legacy UUIDs, and for everything with
-//! `Display` and `FromStr`. `#[document(opaque)]` stores what the type's `Serialize` writes.
+//! `Display` and `FromStr`. `#[document(opaque)]` on a field stores what the type's `Serialize` writes, and so it does on a type of the
+//! application with a `Serialize` of its own (`#[derive(Embedded)] #[document(opaque)]`). The operators then take a reference to a
+//! value, or its stored form as [`Bson`](crate::bson::Bson).
 //!
 //! ```
 //! use std::net::IpAddr;
@@ -205,7 +254,7 @@
 //!     limit: Duration,
 //!     #[document(as = forms::DisplayText)]
 //!     host: IpAddr,
-//!     // No typed paths: the operators of this field take `Bson` values.
+//!     // No paths to its parts.
 //!     #[document(opaque)]
 //!     payload: serde_json_like::Value,
 //! }

@@ -32,7 +32,7 @@
 //! | `tag`, `content`, `untagged`, `other` | as in serde, without its buffer. A variant of an `untagged` enum is first read exactly in the form that it writes: an Int32 is not read as a Double, a date not as text. Variants with `with` and `opaque` take what serde takes, and a struct ignores fields that it does not have: put the most specific variants first |
 //! | `transparent`, newtypes | the form of the content |
 //! | `with`, `serialize_with`, `deserialize_with` | the functions are called; state the form with `#[document(as = Type)]` or `#[document(opaque)]` |
-//! | `from`, `try_from`, `into` | the form of the other type |
+//! | `from`, `try_from`, `into` | the codec of the other type, which needs `#[derive(Embedded)]` if it is one of the application |
 //! | `deny_unknown_fields` | as in serde, also together with `flatten` |
 //! | `bound` | replaces the bounds that the derive infers |
 //! | `crate`, `expecting`, `borrow` | no meaning |
@@ -47,6 +47,44 @@
 //! | is converted to one of the application | `#[document(as = …)]` and [`StoredAs`](crate::codec::StoredAs) |
 //! | has `Serialize` and `Deserialize` | `#[document(opaque)]`: the form of its `Serialize` |
 //!
+//! # Types with a `Serialize` of their own
+//!
+//! A derive does not see a hand-written `Serialize`: the type is stored by its fields, unless it says `#[document(opaque)]`.
+//!
+//! ```
+//! use marula::{Document, Embedded, prelude::*};
+//! use serde::{Deserialize, Deserializer, Serialize, Serializer};
+//!
+//! #[derive(Embedded)]
+//! #[document(opaque)]
+//! struct Version(u16, u16);
+//!
+//! impl Serialize for Version {
+//!     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+//!         serializer.collect_str(&format_args!("{}.{}", self.0, self.1))
+//!     }
+//! }
+//!
+//! impl<'de> Deserialize<'de> for Version {
+//!     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+//!         let text = String::deserialize(deserializer)?;
+//!         let numbers = text.split_once('.').and_then(|(a, b)| Some(Version(a.parse().ok()?, b.parse().ok()?)));
+//!         numbers.ok_or_else(|| serde::de::Error::custom("expected two numbers"))
+//!     }
+//! }
+//!
+//! #[derive(Document)]
+//! #[document(collection = "releases")]
+//! struct Release {
+//!     _id: i64,
+//!     version: Version,
+//! }
+//!
+//! let filter = Release::fields().version().eq(&Version(1, 2));
+//! assert_eq!(filter.to_string(), r#"{"version": {"$eq": "1.2"}}"#);
+//! ```
+//!
 //! # What still goes by serde
 //!
-//! The [driver's collection](crate::Collection::driver) of any type, commands, and fields with `opaque` or `with`.
+//! The [driver's collection](crate::Collection::driver) of any type, commands, types with `opaque`, and fields with `opaque` or
+//! `with`.

@@ -114,8 +114,8 @@ impl<T: Embedded> SearchDocument for T {}
 impl<T: SearchDocument> SearchDocument for Option<T> {}
 impl<T: SearchDocument> SearchDocument for Vec<T> {}
 impl<T: SearchDocument> SearchDocument for VecDeque<T> {}
-impl<T> SearchDocument for BTreeMap<String, T> {}
-impl<T, S> SearchDocument for HashMap<String, T, S> {}
+impl<K, T> SearchDocument for BTreeMap<K, T> {}
+impl<K, T, S> SearchDocument for HashMap<K, T, S> {}
 impl<T> SearchDocument for Opaque<T> {}
 impl SearchDocument for Document {}
 impl SearchDocument for Bson {}

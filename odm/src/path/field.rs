@@ -17,8 +17,10 @@
 //! | `Vec<u8>`, `[u8; N]`, `Box<[u8]>` | Binary, subtype 0 |
 //! | other `Vec`, `[T; N]`, `Box<[T]>`, and `VecDeque`, `LinkedList` | Array |
 //! | `HashSet`, `BTreeSet` | Array |
-//! | `HashMap<String, T>`, `BTreeMap<String, T>` | a document |
-//! | `Box<T>`, `Cow<T>` | `T` |
+//! | `HashMap<K, T>`, `BTreeMap<K, T>` | a document; `K` is `String` or another [`MapKey`](crate::codec::MapKey) |
+//! | tuples | Array, of exactly as many items |
+//! | `()` | Null |
+//! | `Box<T>`, `Rc<T>`, `Arc<T>`, `Cow<T>` | `T` |
 //! | a struct with `#[derive(Embedded)]` | a document; a newtype as the type inside |
 //! | an enum with `#[derive(Embedded)]` | by its [serde representation](derive@crate::Embedded) |
 //! | the types in [`geo`](crate::geo) | a GeoJSON document |
@@ -57,10 +59,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
+use crate::codec::MapKey;
 use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
 use crate::path::{AsPath, Mode, Path, Wrapped};
 use crate::schema_version::SchemaVersion;
@@ -76,7 +81,7 @@ use crate::schema_version::SchemaVersion;
             `DateTime<Utc>`",
     note = "for `i128`, `u128` and `Duration`, use `#[document(as = Type)]` with `I128`, `U128` or `Millis` of `marula::forms`",
     note = "for a type with `Display` and `FromStr`, such as `IpAddr`, `#[document(as = marula::forms::DisplayText)]` stores its text",
-    note = "a map has keys of type `String`; for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
+    note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
 )]
 pub trait Field: Sized {
     /// Whether the type has encrypted fields of its own.
@@ -137,8 +142,8 @@ pub trait DerivedDocument: Field {}
 /// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize`
 /// implementation defines.
 ///
-/// Every operator of scalars is allowed on it. Values are given as [`Bson`], in the form in which
-/// the field is stored; nothing checks that they have this form.
+/// Every operator of scalars is allowed on it. A value is given as a `&T`, which is sent in the form that its `Serialize`
+/// writes, or as a [`Bson`] or a [`Document`] in the stored form, which nothing checks.
 pub struct Opaque<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {
@@ -180,6 +185,7 @@ plain! {
     [] uuid::Uuid: json_schema::types(&["binData"]);
     [] Bson: Document::new();
     [] Document: json_schema::types(&["object"]);
+    [] (): json_schema::types(&["null"]);
     [T] Opaque<T>: Document::new();
 }
 
@@ -197,7 +203,7 @@ impl Field for u8 {
 
 macro_rules! maps {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
-        impl<V: Field, $($generics)*> Field for $t {
+        impl<K: MapKey, V: Field, $($generics)*> Field for $t {
             const ENCRYPTS_ELEMENTS: bool = V::ENCRYPTS || V::ENCRYPTS_ELEMENTS;
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
@@ -212,8 +218,8 @@ macro_rules! maps {
 }
 
 maps! {
-    [S] HashMap<String, V, S>;
-    [] BTreeMap<String, V>;
+    [S] HashMap<K, V, S>;
+    [] BTreeMap<K, V>;
 }
 
 fn array<T: Field>(outer: &mut OuterTypes, length: Option<usize>) -> Document {
@@ -271,18 +277,65 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// Stored as `T`, and has its paths and values.
-impl<T: Field> Field for Box<T> {
-    const ENCRYPTS: bool = T::ENCRYPTS;
-    const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
-    type Nav<R, M: Mode> = T::Nav<R, M>;
-    #[inline]
-    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
-        T::nav(path.into_type())
-    }
-    fn json_schema(outer: &mut OuterTypes) -> Document {
-        T::json_schema(outer)
-    }
+macro_rules! pointers {
+    ($($t:ident)*) => { $(
+        /// Stored as `T`, and has its paths and values.
+        impl<T: Field> Field for $t<T> {
+            const ENCRYPTS: bool = T::ENCRYPTS;
+            const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
+            type Nav<R, M: Mode> = T::Nav<R, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+                T::nav(path.into_type())
+            }
+            fn json_schema(outer: &mut OuterTypes) -> Document {
+                T::json_schema(outer)
+            }
+        }
+        /// A text, with the values of a `String`.
+        impl Field for $t<str> {
+            type Nav<R, M: Mode> = Path<R, String, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+                path.into_type()
+            }
+            fn json_schema(outer: &mut OuterTypes) -> Document {
+                String::json_schema(outer)
+            }
+        }
+    )* };
+}
+pointers! { Box Rc Arc }
+
+macro_rules! tuples {
+    ($($($t:ident)*;)*) => { $(
+        /// Without paths to the items.
+        impl<$($t: Field),*> Field for ($($t,)*) {
+            const ENCRYPTS_ELEMENTS: bool = false $(|| $t::ENCRYPTS || $t::ENCRYPTS_ELEMENTS)*;
+            type Nav<R, M: Mode> = Path<R, Self, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+                path
+            }
+            fn json_schema(outer: &mut OuterTypes) -> Document {
+                json_schema::tuple(&[$(&$t::json_schema),*], outer)
+            }
+        }
+    )* };
+}
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+    A B C D E F G H I;
+    A B C D E F G H I J;
+    A B C D E F G H I J K;
+    A B C D E F G H I J K L;
 }
 
 /// A `Cow` is stored as its owned type.

@@ -3,11 +3,13 @@
 //! Most are also implemented for an `Option` of such a type, for newtypes that derive
 //! [`Embedded`](derive@crate::Embedded), for [`Bson`], and for [`Opaque`].
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
+use crate::codec::MapKey;
 use crate::path::field::{DerivedDocument, Opaque};
 use crate::path::{Indexed, Maybe, Read, Through, Write};
 
@@ -199,12 +201,14 @@ pub trait Contains {
     type Element;
 }
 
-/// Maps with string keys: `HashMap`, `BTreeMap`, and [`Document`].
+/// Maps: `HashMap`, `BTreeMap`, and [`Document`].
 #[diagnostic::on_unimplemented(
     message = "`.entry(..)` needs a map field, found `{Self}`",
-    label = "`{Self}` is not a map with string keys"
+    label = "`{Self}` is not a map"
 )]
 pub trait Map {
+    /// The type of the keys.
+    type Key: MapKey;
     /// The type of the values.
     type Value;
 }
@@ -291,8 +295,55 @@ arrays! {
 }
 
 impl<T> ListItem for Option<T> {}
-impl<V, S> ListItem for HashMap<String, V, S> {}
-impl<V> ListItem for BTreeMap<String, V> {}
+impl<K, V, S> ListItem for HashMap<K, V, S> {}
+impl<K, V> ListItem for BTreeMap<K, V> {}
+
+macro_rules! tuples {
+    ($($($t:ident)*;)*) => { $( impl<$($t),*> ListItem for ($($t,)*) {} )* };
+}
+tuples! {
+    ;
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+    A B C D E F G H I;
+    A B C D E F G H I J;
+    A B C D E F G H I J K;
+    A B C D E F G H I J K L;
+}
+
+/// What [`entry`](crate::PathOps::entry) takes as a key of type `K`: a `K`, a reference to one, and a text for a `String`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a key of a map with keys of type `{K}`",
+    label = "expected a `{K}`"
+)]
+pub trait EntryKey<K> {
+    /// The text of the key.
+    fn text(&self) -> Cow<'_, str>;
+}
+
+impl<K: MapKey> EntryKey<K> for K {
+    fn text(&self) -> Cow<'_, str> {
+        self.key()
+    }
+}
+
+impl<K: MapKey> EntryKey<K> for &K {
+    fn text(&self) -> Cow<'_, str> {
+        self.key()
+    }
+}
+
+impl EntryKey<String> for &str {
+    fn text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self)
+    }
+}
 
 impl<A: Array> Array for Option<A> {
     type Element = A::Element;
@@ -303,15 +354,19 @@ impl<A: Contains> Contains for Option<A> {
     type Element = A::Element;
 }
 
-impl<V, S> Map for HashMap<String, V, S> {
+impl<K: MapKey, V, S> Map for HashMap<K, V, S> {
+    type Key = K;
     type Value = V;
 }
-impl<V> Map for BTreeMap<String, V> {
+impl<K: MapKey, V> Map for BTreeMap<K, V> {
+    type Key = K;
     type Value = V;
 }
 impl<T: Map> Map for Option<T> {
+    type Key = T::Key;
     type Value = T::Value;
 }
 impl Map for Document {
+    type Key = String;
     type Value = Bson;
 }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use crate::path::field::Field;
-use crate::path::marker::{Array, Map, Nullable, Writable};
+use crate::path::marker::{Array, EntryKey, Map, Nullable, Writable};
 pub use crate::path::raw::RawPath;
 pub(crate) use crate::path::raw::{Implied, check_path};
 
@@ -183,6 +183,13 @@ impl<R, T, M> Path<R, T, M> {
     #[inline]
     pub fn step<U>(&self, name: &'static str) -> Path<R, U, M> {
         Path::from_raw(self.raw.step(name))
+    }
+
+    /// [`step`](Self::step) to a field with `#[document(skip_none)]`: an update to `None` removes the field.
+    #[must_use]
+    #[inline]
+    pub fn step_without_null<U>(&self, name: &'static str) -> Path<R, U, M> {
+        Path::from_raw(self.raw.step_without_null(name))
     }
 
     /// The same path with another value type. Called by the derives; the caller guarantees the
@@ -463,12 +470,12 @@ pub trait PathOps: AsPath + Sized {
     /// ```
     fn entry(
         &self,
-        key: &str,
+        key: impl EntryKey<<Self::Value as Map>::Key>,
     ) -> <<Self::Value as Map>::Value as Field>::Nav<Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Map<Value: Field>,
     {
-        <<Self::Value as Map>::Value as Field>::nav(Path::from_raw(self.raw().entry(key)))
+        <<Self::Value as Map>::Value as Field>::nav(Path::from_raw(self.raw().entry(&key.text())))
     }
 
     /// The value of an `Option`. Needed only if an operator hides a field of the same name.

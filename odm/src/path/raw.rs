@@ -14,6 +14,8 @@ pub struct RawPath {
     /// Whether the value is flattened: this is the path of the surrounding document, and the value
     /// is some of its fields.
     flat: bool,
+    /// Whether the value is left out where it is null.
+    skips_null: bool,
     extras: Option<Box<Extras>>,
 }
 
@@ -151,8 +153,22 @@ impl RawPath {
             dotted,
             arrays: self.arrays.clone(),
             flat: false,
+            skips_null: false,
             extras,
         }
+    }
+
+    /// The path of a field that is left out where it is null.
+    pub(super) fn step_without_null(&self, name: &'static str) -> Self {
+        RawPath {
+            skips_null: true,
+            ..self.step(name)
+        }
+    }
+
+    /// Whether the value is left out where it is null.
+    pub(crate) fn skips_null(&self) -> bool {
+        self.skips_null
     }
 
     pub(super) fn step(&self, name: &'static str) -> Self {

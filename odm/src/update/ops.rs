@@ -32,7 +32,8 @@ pub(super) fn operation<A: AsPath>(
 /// assert_eq!(update.to_string(), r#"{"$set": {"name": "Ada"}, "$inc": {"visits": 1}}"#);
 /// ```
 pub trait UpdateOps: AsPath + Sized {
-    /// `$set`: sets the field to the value. For null see [`set_null`](UpdateOps::set_null).
+    /// `$set`: sets the field to the value; `$unset` if the value is `None` and the field has `#[document(skip_none)]`. For null
+    /// see [`set_null`](UpdateOps::set_null).
     ///
     /// The server creates what the path goes through and is missing: `address().city().set("Bern")` stores the
     /// document `{city: "Bern"}` in an `address` that is missing, which cannot be read if `Address` has
@@ -51,7 +52,10 @@ pub trait UpdateOps: AsPath + Sized {
     where
         Self::Mode: Writable,
     {
-        operation(self, "$set", value.into_value())
+        match value.into_value() {
+            Ok(Bson::Null) if self.raw().skips_null() => self.unset(),
+            value => operation(self, "$set", value),
+        }
     }
 
     /// `$set`: sets the field to null.

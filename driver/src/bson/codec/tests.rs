@@ -461,7 +461,7 @@ fn two_fields_of_one_document_have_different_names() {
             ..Names::of(own)
         }
     }
-    const CASES: [(Names, bool); 9] = [
+    const CASES: [(Names, bool); 10] = [
         (of(&["a", "b"], &[]), false),
         (of(&["a", "b", "a"], &[]), true),
         (of(&["a", "ab"], &[&CITY, &NAME]), false),
@@ -470,6 +470,7 @@ fn two_fields_of_one_document_have_different_names() {
         (of(&["color"], &[&SHAPE, &CITY]), false),
         (of(&["side"], &[&SHAPE]), true),
         (of(&[], &[&SQUARE, &SHAPE]), true),
+        (of(&[], &[&SHAPE, &SHAPE]), true),
         (of(&[], &[&CITY, &Names::MAP]), false),
     ];
     for (names, expected) in CASES {

@@ -140,9 +140,9 @@ impl<'de> Value<'de> {
     /// The value as a tree, as it is stored.
     ///
     /// # Errors
-    /// If the value is malformed.
+    /// If the value is malformed, or a document in it has a key twice.
     pub fn to_bson(&self) -> Result<Bson, DecodeError> {
-        tree::value_within(
+        tree::value_with_unique_keys(
             self.raw(),
             self.bytes,
             crate::bson::limits::MAX_DEPTH.saturating_sub(self.depth),

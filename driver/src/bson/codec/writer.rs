@@ -99,24 +99,10 @@ impl Names {
         false
     }
 
-    /// Whether a field has a name that a field of the other type has. Variants of two enums can: a document has one of each.
+    /// Whether a field has a name that a field of the other type has. Two enums overlap if any of their variants do: a
+    /// document can have a variant of each.
     const fn overlaps(&self, other: &Names) -> bool {
-        self.is_in(other) || other.is_in(self)
-    }
-
-    /// Whether a field that is not one of a variant has a name that a field of the other type has.
-    const fn is_in(&self, other: &Names) -> bool {
-        if other.has_any(self.own) {
-            return true;
-        }
-        let mut flat = self.flat;
-        while let [first, rest @ ..] = flat {
-            if first.is_in(other) {
-                return true;
-            }
-            flat = rest;
-        }
-        false
+        other.has_any(self.own) || any_overlaps(self.flat, other) || any_overlaps(self.alternatives, other)
     }
 
     /// Whether a field has one of the names.
@@ -152,6 +138,18 @@ impl Names {
         }
         false
     }
+}
+
+/// Whether one of the types has a name that a field of the other type has.
+const fn any_overlaps(types: &[&Names], other: &Names) -> bool {
+    let mut types = types;
+    while let [first, rest @ ..] = types {
+        if first.overlaps(other) {
+            return true;
+        }
+        types = rest;
+    }
+    false
 }
 
 /// Whether one of the names is this one.

@@ -15,6 +15,7 @@ pub fn decode_document(bytes: &[u8]) -> Result<Document, DecodeError> {
     let mut reader = Reader {
         input: bytes,
         elements: Vec::with_capacity(if bytes.len() > SMALL { USUAL } else { 0 }),
+        has_unique_keys: false,
     };
     reader.document(bytes, MAX_DEPTH)
 }
@@ -24,11 +25,26 @@ pub(in crate::bson) fn value(raw: RawValue<'_>, input: &[u8]) -> Result<Bson, De
     value_within(raw, input, MAX_DEPTH - 1)
 }
 
+/// Decodes one value into a tree that nests at most `depth` levels. A key that a document has twice is an error.
+pub(in crate::bson) fn value_with_unique_keys(
+    raw: RawValue<'_>,
+    input: &[u8],
+    depth: u8,
+) -> Result<Bson, DecodeError> {
+    let mut reader = Reader {
+        input,
+        elements: Vec::new(),
+        has_unique_keys: true,
+    };
+    reader.value(raw, depth)
+}
+
 /// Decodes one value into a tree that nests at most `depth` levels.
 pub(in crate::bson) fn value_within(raw: RawValue<'_>, input: &[u8], depth: u8) -> Result<Bson, DecodeError> {
     let mut reader = Reader {
         input,
         elements: Vec::new(),
+        has_unique_keys: false,
     };
     reader.value(raw, depth)
 }
@@ -39,6 +55,8 @@ struct Reader<'i> {
     /// outer ones. All elements of a document are found before the first is decoded, so that its
     /// capacity is known.
     elements: Vec<RawElement<'i>>,
+    /// Whether a key that a document has twice is an error. Otherwise the last value counts.
+    has_unique_keys: bool,
 }
 
 /// Initial capacity for elements.
@@ -72,6 +90,13 @@ impl<'i> Reader<'i> {
         Ok(first)
     }
 
+    fn insert(&self, document: &mut Document, key: &str, value: Bson) -> Result<(), DecodeError> {
+        match document.insert(key, value) {
+            Some(_) if self.has_unique_keys => Err(DecodeError::new("duplicate field").in_field(key)),
+            _ => Ok(()),
+        }
+    }
+
     fn document(&mut self, bytes: &'i [u8], depth: u8) -> Result<Document, DecodeError> {
         let inner = depth.checked_sub(1).ok_or_else(DecodeError::too_deep)?;
         if bytes.len() <= SMALL {
@@ -85,7 +110,7 @@ impl<'i> Reader<'i> {
                 break;
             };
             match self.value(value, inner) {
-                Ok(value) => drop(document.insert(key, value)),
+                Ok(value) => self.insert(&mut document, key, value)?,
                 Err(error) => return Err(error.in_field(key)),
             }
         }
@@ -102,7 +127,7 @@ impl<'i> Reader<'i> {
                 return Err(before.element_error().rebase(self.offset_of(bytes)));
             };
             match self.value(value, inner) {
-                Ok(value) => drop(document.insert(key, value)),
+                Ok(value) => self.insert(&mut document, key, value)?,
                 Err(error) => return Err(error.in_field(key)),
             }
         }

@@ -1,7 +1,7 @@
 use marula::Embedded;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, Embedded)]
 struct Stored(String);
 
 impl From<Address> for Stored {

@@ -215,3 +215,45 @@ fn a_time_is_stored_as_the_millisecond_in_which_it_is() {
     let shifted = time.to_offset(time::UtcOffset::from_hms(2, 0, 0).unwrap());
     assert_eq!(stored(shifted), expected);
 }
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "deep")]
+struct Deep {
+    _id: i64,
+    value: Bson,
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "deep")]
+struct DeepWithVersion {
+    _id: i64,
+    value: Bson,
+    #[document(version)]
+    version: i64,
+}
+
+/// The limit of the nesting is the same with and without maintained fields.
+#[tokio::test]
+async fn deep_values_are_stored_with_maintained_fields() {
+    let env = Env::open().await;
+    let value = (0..150).fold(Bson::Int32(1), |inner, _| Bson::Document(doc! { "a": inner }));
+    let plain = Deep {
+        _id: 1,
+        value: value.clone(),
+    };
+    let mut versioned = DeepWithVersion {
+        _id: 2,
+        value,
+        version: 0,
+    };
+    let (deep, deep_with_version) = (env.collection::<Deep>(), env.collection::<DeepWithVersion>());
+    deep.insert_one(&plain).await.unwrap();
+    deep_with_version.save(&mut versioned).await.unwrap();
+    deep_with_version.save(&mut versioned).await.unwrap();
+    assert_eq!(deep.find_by_id(1).required().await.unwrap(), plain);
+    assert_eq!(
+        deep_with_version.find_by_id(2).required().await.unwrap(),
+        versioned
+    );
+    env.close().await;
+}

@@ -115,7 +115,7 @@ struct Tree {
     children: Vec<Tree>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Embedded)]
 struct RawTree {
     children: Vec<Tree>,
 }
@@ -314,8 +314,8 @@ impl<K, V> IntoIterator for Entries<K, V> {
 type Boxed = Box<Wallet>;
 type Optional = Option<Mutex<Wallet>>;
 type InCell = Arc<Mutex<Option<Wallet>>>;
-// Not found: an alias of a box around a cell, and a cell in a collection in another type.
 type BoxedCell = Box<Mutex<Wallet>>;
+// Not found: a cell in an `Option` or in a collection in another type.
 type OptionalCell = Arc<Option<Mutex<Wallet>>>;
 type CellsByNumber = std::collections::BTreeMap<i32, Vec<Mutex<Wallet>>>;
 type ByKey = Entries<std::time::Duration, Wallet>;
@@ -350,7 +350,7 @@ hiding! {
     HidingBoxed: Boxed;
     HidingOptional: Optional;
     HidingInCell: InCell;
-    NotFoundBoxed: BoxedCell;
+    HidingBoxedCell: BoxedCell;
     NotFoundOptional: OptionalCell;
     NotFoundByNumber: CellsByNumber;
 }
@@ -366,12 +366,12 @@ fn aliases_of_pointers_cells_and_collections_show_their_values() {
         (HidingBoxed::encrypted_fields(), "Boxed"),
         (HidingOptional::encrypted_fields(), "Optional"),
         (HidingInCell::encrypted_fields(), "InCell"),
+        (HidingBoxedCell::encrypted_fields(), "BoxedCell"),
     ] {
         assert!(fields.is_err(), "{name}");
     }
     // As documented.
     for (fields, name) in [
-        (NotFoundBoxed::encrypted_fields(), "BoxedCell"),
         (NotFoundOptional::encrypted_fields(), "OptionalCell"),
         (NotFoundByNumber::encrypted_fields(), "CellsByNumber"),
     ] {

@@ -153,3 +153,17 @@ fn untagged_enums_keep_their_variant() {
         assert_eq!(load::<Untagged>(stored(&value)).unwrap(), value);
     }
 }
+
+/// A key that a document has twice is an error in every type, as it is in a map of values of one type.
+#[test]
+fn duplicate_keys_are_errors_in_values_of_any_type() {
+    let bytes = bson::rawdoc! { "v": { "b": { "a": 1, "a": 2 } } };
+    let errors = [
+        super::decode::<Bson>(bytes.as_bytes()).unwrap_err(),
+        super::decode::<bson::Document>(bytes.as_bytes()).unwrap_err(),
+        super::decode::<BTreeMap<String, BTreeMap<String, i32>>>(bytes.as_bytes()).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!((error.path(), error.message()), ("v.b.a", "duplicate field"));
+    }
+}

@@ -55,7 +55,12 @@ enum External {
 enum Untagged {
     Mail { mail: String },
     Phone { phone: i64, area: Option<i32> },
-    Point(Point),
+    Top(Top),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Top {
+    top: i32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
