@@ -10,9 +10,8 @@ use marula::bson::DateTime;
 use marula::expr::*;
 use marula::{Collection, Document, Embedded, Result, Shape, prelude::*};
 use marula_examples::deployment::Deployment;
-use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Embedded)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Country {
     Kenya,
@@ -20,14 +19,14 @@ pub(crate) enum Country {
     Senegal,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, Embedded)]
+#[derive(Clone, Debug, Embedded)]
 pub(crate) struct Line {
     sku: String,
     pieces: i64,
     cents: i64,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, Document)]
+#[derive(Clone, Debug, Document)]
 #[document(collection = "sales")]
 pub(crate) struct Sale {
     _id: i64,
@@ -38,7 +37,7 @@ pub(crate) struct Sale {
 }
 
 /// The revenue of one month in one country.
-#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+#[derive(Debug, PartialEq, Shape)]
 pub(crate) struct Monthly {
     #[serde(rename = "_id")]
     pub(crate) key: Month,
@@ -46,14 +45,14 @@ pub(crate) struct Monthly {
     pub(crate) sales: i64,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+#[derive(Debug, PartialEq, Shape)]
 pub(crate) struct Month {
     pub(crate) country: Country,
     pub(crate) month: i32,
 }
 
 /// The pieces of an article that were sold.
-#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+#[derive(Debug, PartialEq, Shape)]
 pub(crate) struct Article {
     #[serde(rename = "_id")]
     pub(crate) sku: String,
@@ -62,7 +61,7 @@ pub(crate) struct Article {
 }
 
 /// The sales with at least this price, and less than the next range.
-#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+#[derive(Debug, PartialEq, Shape)]
 pub(crate) struct Range {
     #[serde(rename = "_id")]
     pub(crate) from: i64,
@@ -71,7 +70,7 @@ pub(crate) struct Range {
 }
 
 /// The numbers of a dashboard, of one query.
-#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+#[derive(Debug, PartialEq, Shape)]
 pub(crate) struct Dashboard {
     pub(crate) countries: Vec<Counted<Country>>,
     pub(crate) ranges: Vec<Range>,

@@ -9,9 +9,8 @@ use marula::bson::{DateTime, ObjectId};
 use marula::schema::SyncMode;
 use marula::{Database, Document, Ref, prelude::*};
 use marula_examples::deployment::Deployment;
-use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Document)]
 #[document(collection = "authors")]
 pub(crate) struct Author {
     #[serde(rename = "_id")]
@@ -19,7 +18,7 @@ pub(crate) struct Author {
     name: String,
 }
 
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Document)]
 #[document(collection = "posts", index(-published_at), index(author, -published_at))]
 pub(crate) struct Post {
     #[serde(rename = "_id")]
@@ -30,7 +29,7 @@ pub(crate) struct Post {
     published_at: DateTime,
 }
 
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Document)]
 #[document(collection = "comments", index(post))]
 pub(crate) struct Comment {
     #[serde(rename = "_id")]

@@ -8,10 +8,9 @@ use std::error::Error as StdError;
 
 use marula::{Client, Collection, Database, Document, Error, Result, prelude::*};
 use marula_examples::deployment::Deployment;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "items")]
 pub(crate) struct Item {
     #[serde(rename = "_id")]
@@ -23,7 +22,7 @@ pub(crate) struct Item {
     pub(crate) version: i64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "moves", index(sku))]
 pub(crate) struct Move {
     #[serde(rename = "_id")]

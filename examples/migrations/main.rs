@@ -19,10 +19,9 @@ use marula::cli::SchemaCommand;
 use marula::schema::{Apply, Schema, SyncMode};
 use marula::{Database, Document, Result};
 use marula_examples::deployment::Deployment;
-use serde::{Deserialize, Serialize};
 
 /// The model of the current version.
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Document)]
 #[document(
     collection = "visits",
     json_schema(level = "moderate", action = "warn"),
@@ -36,7 +35,7 @@ pub(crate) struct Visit {
 }
 
 /// The model of an older version.
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Document)]
 #[document(
     collection = "visits",
     index(at, ttl = "90d"),

@@ -9,9 +9,8 @@ use std::error::Error as StdError;
 use marula::schema::SyncMode;
 use marula::{Collection, Database, Document, Result, prelude::*};
 use marula_examples::deployment::Deployment;
-use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "invoices", index(year))]
 pub(crate) struct Invoice {
     _id: i64,

@@ -12,7 +12,6 @@ use marula::expr::{avg, count, expr};
 use marula::{Client, Collection, Database, Error, Filter, Shape, prelude::*, schema::Apply};
 use marula_test_server::TestServer;
 use model::{Book, Genre};
-use serde::{Deserialize, Serialize};
 
 const BOOKS: usize = 400;
 
@@ -175,7 +174,7 @@ async fn page(books: &Collection<Book>) -> marula::Result<()> {
 }
 
 /// The reviews of the books of one author.
-#[derive(Debug, Serialize, Deserialize, Shape)]
+#[derive(Debug, Shape)]
 struct Rating {
     #[serde(rename = "_id")]
     author: String,

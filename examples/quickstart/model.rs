@@ -4,11 +4,10 @@ use marula::{
     Document, Embedded,
     bson::{DateTime, Decimal128},
 };
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// The genre of a book, stored as a string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Embedded)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Embedded)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Genre {
     Novel,
@@ -18,21 +17,21 @@ pub(crate) enum Genre {
 }
 
 /// The number of copies at a branch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[derive(Clone, Debug, PartialEq, Embedded)]
 pub(crate) struct Copy {
     pub(crate) branch: String,
     pub(crate) count: i32,
 }
 
 /// A review by a reader.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[derive(Clone, Debug, PartialEq, Embedded)]
 pub(crate) struct Review {
     pub(crate) by: String,
     pub(crate) stars: i32,
 }
 
 /// A book. The stored names are serde's; the indexes are declared with the fields.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[derive(Clone, Debug, PartialEq, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(
     collection = "books",

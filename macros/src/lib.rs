@@ -32,10 +32,9 @@ mod symbol;
 ///
 /// ```
 /// use marula::{Document, bson::DateTime};
-/// use serde::{Deserialize, Serialize};
 /// use uuid::Uuid;
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[serde(rename_all = "camelCase")]
 /// #[document(collection = "orders", index(customer_id, -created_at))]
 /// struct Order {
@@ -124,9 +123,8 @@ mod symbol;
 /// use std::time::SystemTime;
 ///
 /// use marula::Document;
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[document(collection = "jobs", index(due, ttl = "1h"))]
 /// struct Job {
 ///     _id: marula::bson::ObjectId,
@@ -208,9 +206,8 @@ mod symbol;
 ///
 /// ```
 /// use marula::{Document, bson::DateTime};
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[document(collection = "articles", soft_delete = deleted_at, validate = Article::check)]
 /// struct Article {
 ///     _id: i64,
@@ -347,16 +344,15 @@ pub fn document(input: TokenStream) -> TokenStream {
 ///
 /// ```
 /// use marula::{Document, Embedded, prelude::*};
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Embedded, Serialize, Deserialize)]
+/// #[derive(Embedded)]
 /// #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
 /// enum Payment {
 ///     CreditCard { last_four: String },
 ///     Cash,
 /// }
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[document(collection = "orders")]
 /// struct Order {
 ///     _id: i64,
@@ -390,12 +386,11 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// ```
 /// use marula::expr::*;
 /// use marula::{Document, Pipeline, Shape, prelude::*};
-/// use serde::{Deserialize, Serialize};
 ///
-/// # #[derive(Document, Serialize, Deserialize)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, customer: i64, total: i64 }
-/// #[derive(Shape, Serialize, Deserialize)]
+/// #[derive(Shape)]
 /// struct Totals {
 ///     #[serde(rename = "_id")]
 ///     customer: i64,
@@ -434,9 +429,8 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// ```
 /// use marula::expr::*;
 /// use marula::{Document, Pipeline, Shape, prelude::*};
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[document(collection = "orders")]
 /// struct Order {
 ///     _id: uuid::Uuid,
@@ -470,14 +464,13 @@ pub fn shape(input: TokenStream) -> TokenStream {
 /// ```
 /// use marula::expr::gt;
 /// use marula::{Document, Embedded, Pipeline, Projection, prelude::*};
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Embedded, Serialize, Deserialize)]
+/// #[derive(Embedded)]
 /// struct Address {
 ///     city: String,
 /// }
 ///
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[document(collection = "people")]
 /// struct Person {
 ///     _id: i64,
@@ -486,7 +479,7 @@ pub fn shape(input: TokenStream) -> TokenStream {
 ///     address: Option<Address>,
 /// }
 ///
-/// #[derive(Projection, Serialize, Deserialize)]
+/// #[derive(Projection)]
 /// #[document(of = Person)]
 /// struct Summary {
 ///     _id: i64,

@@ -9,7 +9,7 @@
 //! use clap::Parser;
 //! use marula::cli::SchemaCommand;
 //! # use marula::{Document, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "orders")]
 //! # struct Order { _id: i64 }
 //!

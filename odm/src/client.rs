@@ -194,7 +194,7 @@ impl Client {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(client: marula::Client, ada: Person) -> marula::Result<()> {
@@ -219,7 +219,7 @@ impl Client {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(client: marula::Client, people: marula::Collection<Person>) -> marula::Result<()> {
@@ -246,7 +246,7 @@ impl Client {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "accounts")]
     /// # struct Account { _id: i64, balance: i64 }
     /// # async fn run(client: marula::Client) -> marula::Result<()> {
@@ -278,10 +278,10 @@ impl Client {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, sku: String }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "stock")]
     /// # struct Item { _id: String, left: i32 }
     /// # async fn run(client: marula::Client, order: Order) -> marula::Result<()> {

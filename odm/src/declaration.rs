@@ -12,7 +12,7 @@ use crate::path::marker::{ClusterTime, IndexKey, Readable, SeriesTime};
 ///
 /// ```
 /// # use marula::{Document, prelude::*, schema::{CollectionDeclaration, TimeSeries, Granularity}};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "readings")]
 /// # struct Reading { _id: i64, at: marula::bson::DateTime, sensor: String }
 /// let r = Reading::fields();

@@ -43,7 +43,7 @@ pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// ```no_run
 /// # use marula::{Document, Error};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64 }
 /// # async fn run(people: marula::Collection<Person>, person: Person) {

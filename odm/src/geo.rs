@@ -4,9 +4,8 @@
 //! ```
 //! use marula::geo::{Point, Polygon};
 //! use marula::{Document, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "shops", index(geo(place)))]
 //! struct Shop {
 //!     _id: i64,

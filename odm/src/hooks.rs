@@ -23,7 +23,7 @@ use crate::model::Model;
 ///
 /// ```
 /// # use marula_guide::*;
-/// #[derive(Serialize, Deserialize, Document)]
+/// #[derive(Document)]
 /// #[document(
 ///     collection = "pages",
 ///     soft_delete = deleted_at,
@@ -61,9 +61,8 @@ pub trait SoftDelete: Model {}
 ///
 /// ```
 /// use marula::{Document, Hooks, managed::BoxedError};
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Clone, Serialize, Deserialize, Document)]
+/// #[derive(Clone, Document)]
 /// #[document(collection = "people", hooks)]
 /// struct Person {
 ///     _id: i64,
@@ -91,7 +90,7 @@ pub trait Hooks: Model + Clone {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// #[derive(Clone, Serialize, Deserialize, Document)]
+    /// #[derive(Clone, Document)]
     /// #[document(collection = "people", hooks)]
     /// struct Person {
     ///     _id: i64,
@@ -117,7 +116,7 @@ pub trait Hooks: Model + Clone {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// #[derive(Clone, Serialize, Deserialize, Document)]
+    /// #[derive(Clone, Document)]
     /// #[document(collection = "people", hooks)]
     /// struct Person {
     ///     _id: i64,
@@ -142,7 +141,7 @@ pub trait Hooks: Model + Clone {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// #[derive(Clone, Serialize, Deserialize, Document)]
+    /// #[derive(Clone, Document)]
     /// #[document(collection = "people", hooks)]
     /// struct Person {
     ///     _id: i64,

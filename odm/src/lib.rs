@@ -9,15 +9,14 @@
 //! ```
 //! use marula::prelude::*;
 //! use marula::{Document, Embedded};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! #[serde(rename_all = "camelCase")]
 //! struct Address {
 //!     zip_code: String,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "people", index(address.zip_code))]
 //! struct Person {
 //!     _id: marula::bson::ObjectId,
@@ -42,8 +41,7 @@
 //! ```no_run
 //! # use marula::prelude::*;
 //! # use marula::Document;
-//! # use serde::{Deserialize, Serialize};
-//! # #[derive(Serialize, Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "people")]
 //! # struct Person { _id: marula::bson::ObjectId, age: i32, tags: Vec<String> }
 //! # async fn run() -> marula::Result<()> {
@@ -125,6 +123,7 @@ pub mod index;
 pub mod json;
 mod json_schema;
 pub mod managed;
+mod map_key;
 pub mod model;
 pub mod observe;
 pub mod path;

@@ -83,7 +83,7 @@ pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "log", capped(size = 1_048_576))]
     /// struct Entry {
     ///     _id: i64,
@@ -167,7 +167,7 @@ pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     ///
     /// ```
     /// # use marula::{Document, Model, bson::doc};
-    /// #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "people")]
     /// struct Person { _id: i64, name: String, email: Option<String> }
     ///
@@ -199,7 +199,7 @@ pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     /// # #[cfg(feature = "encryption")]
     /// # {
     /// # use marula::{Document, Model, bson::{Bson, doc}};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, #[document(encrypted(equality))] ssn: String }
     /// let queries = doc! { "queryType": "equality" };
@@ -281,7 +281,7 @@ pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "events")]
     /// struct Event {
     ///     _id: bson::ObjectId,

@@ -7,10 +7,10 @@
 //!
 //! ```no_run
 //! # use marula::{Collection, Document, Ref, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "customers")]
 //! # struct Customer { _id: i64, name: String }
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "orders")]
 //! # struct Order { _id: i64, customer: Ref<Customer> }
 //! # async fn run(orders: Collection<Order>, customers: Collection<Customer>) -> marula::Result<()> {
@@ -56,10 +56,10 @@ use crate::value::IntoValue;
 ///
 /// ```
 /// # use marula::{Document, Ref, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "customers")]
 /// # struct Customer { _id: i64, name: String }
-/// #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// #[derive(Document)]
 /// #[document(collection = "orders", index(customer))]
 /// struct Order {
 ///     _id: i64,
@@ -78,7 +78,7 @@ impl<D: Model> Ref<D> {
     ///
     /// ```
     /// # use marula::{Document, Ref};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "customers")]
     /// # struct Customer { _id: i64 }
     /// let reference = Ref::<Customer>::new(7);
@@ -95,7 +95,7 @@ impl<D: Model> Ref<D> {
     ///
     /// ```
     /// # use marula::{Document, Ref};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "customers")]
     /// # struct Customer { _id: i64 }
     /// let reference = Ref::to(&Customer { _id: 7 });
@@ -435,7 +435,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "customers")]
     /// # struct Customer { _id: i64, name: String }
     /// # async fn run(customers: Collection<Customer>) -> marula::Result<()> {
@@ -467,7 +467,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {

@@ -33,7 +33,7 @@ impl<R, T, M> SortKey<R, T, M> {
     ///
     /// ```
     /// # use marula::{Document, Sort, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
     /// # let by = "age";
@@ -188,7 +188,7 @@ impl<R> ErasedKey for KeysetSort<R> {
 ///
 /// ```
 /// # use marula::{Document, Error, Sort, SortNames, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64, name: String, age: i32 }
 /// # fn run() -> marula::Result<()> {

@@ -16,9 +16,8 @@ use crate::model::Model;
 /// ```
 /// use marula::bson::{Bson, Document as BsonDocument};
 /// use marula::{Document, managed::BoxedError};
-/// use serde::{Deserialize, Serialize};
 ///
-/// #[derive(Serialize, Deserialize, Document)]
+/// #[derive(Document)]
 /// #[document(collection = "people", schema_version(3, upgrade = Person::upgrade))]
 /// struct Person {
 ///     _id: i64,

@@ -22,10 +22,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Size {
     ///     #[serde(rename = "_id")]
     ///     from: i64,
@@ -74,10 +74,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::BucketRange, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Quartile {
     ///     #[serde(rename = "_id")]
     ///     range: BucketRange<i64>,

@@ -22,7 +22,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, prelude::*};
-    /// #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "employees")]
     /// struct Employee {
     ///     _id: i64,
@@ -78,7 +78,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # #[derive(Document)] #[document(collection = "staff")]
     /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
     /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
     /// let chains = Pipeline::<Person>::new()
@@ -96,7 +96,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # #[derive(Document)] #[document(collection = "staff")]
     /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
     /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
     /// let chains = Pipeline::<Person>::new()
@@ -114,7 +114,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # #[derive(Document)] #[document(collection = "staff")]
     /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
     /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
     /// let chains = Pipeline::<Person>::new()
@@ -137,8 +137,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, bson::DateTime, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "parts", soft_delete = deleted_at)]
     /// struct Part {
     ///     _id: i64,
@@ -163,8 +162,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, bson::DateTime, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "parts", soft_delete = deleted_at)]
     /// struct Part {
     ///     _id: i64,
@@ -192,7 +190,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # #[derive(Document)] #[document(collection = "staff")]
     /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
     /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
     /// let chains = Pipeline::<Person>::new()

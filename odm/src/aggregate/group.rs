@@ -15,7 +15,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// # use marula_guide::*;
     /// use marula::expr::{count, expr, sum};
     ///
-    /// #[derive(Serialize, Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Totals {
     ///     #[serde(rename = "_id")]
     ///     customer: i64,
@@ -45,10 +45,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Revenue {
     ///     revenue: i64,
     /// }
@@ -68,7 +68,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64 }
     /// let frequent = Pipeline::<Order>::new().count_by(|o| o.customer()).match_(|c| c.count().gt(1));
@@ -89,7 +89,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// assert_eq!(Pipeline::<Order>::new().count().to_string(), r#"[{"$count": "count"}]"#);

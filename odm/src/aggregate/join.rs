@@ -51,10 +51,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "customers")]
     /// # struct Customer { _id: i64, name: String }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64 }
     /// #[derive(Shape)]
@@ -91,7 +91,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// let twice = Pipeline::<Order>::new().union_with::<Order>(|o| o.match_(|o| o.total().gt(5)));
@@ -109,7 +109,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let both = Pipeline::<Order>::new().union_with_collection::<Order>("old_orders", |o| o);
@@ -140,8 +140,7 @@ impl<In, S> Pipeline<In, S> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::DateTime, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,
@@ -166,8 +165,7 @@ impl<In, S> Pipeline<In, S> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::DateTime, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// # #[derive(Serialize, Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "notes", soft_delete = deleted_at)]
     /// # struct Note { _id: i64, deleted_at: Option<DateTime> }
     /// let deleted = Pipeline::<Note>::new()
@@ -221,15 +219,14 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, bson::DateTime, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,
     ///     author: i64,
     ///     deleted_at: Option<DateTime>,
     /// }
-    /// # #[derive(Serialize, Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "authors")]
     /// # struct Author { _id: i64 }
     /// # #[derive(Shape)]
@@ -250,15 +247,14 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, bson::DateTime, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,
     ///     author: i64,
     ///     deleted_at: Option<DateTime>,
     /// }
-    /// # #[derive(Serialize, Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "authors")]
     /// # struct Author { _id: i64 }
     /// # #[derive(Shape)]
@@ -344,10 +340,10 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "customers")]
     /// # struct Customer { _id: i64, name: String }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64 }
     /// #[derive(Shape)]

@@ -15,9 +15,8 @@
 //! ```
 //! use marula::expr::*;
 //! use marula::{Document, Pipeline, Shape, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "orders")]
 //! struct Order {
 //!     _id: i64,
@@ -25,7 +24,7 @@
 //!     total: i64,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Shape)]
+//! #[derive(Shape)]
 //! struct Totals {
 //!     #[serde(rename = "_id")]
 //!     customer: i64,
@@ -137,7 +136,7 @@ impl<S: Field> Pipeline<S> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// fn largest() -> Pipeline<Order> {
@@ -189,7 +188,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// let large = Pipeline::<Order>::new().match_(|o| o.total().gt(100));
@@ -208,7 +207,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64, paid: i64 }
     /// let open = Pipeline::<Order>::new().match_expr(|o| gt(o.total(), o.paid()));
@@ -226,10 +225,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64, paid: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Rest {
     ///     rest: i64,
     /// }
@@ -248,7 +247,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64, paid: i64 }
     /// #[derive(Shape)]
@@ -280,10 +279,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Projection, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64, paid: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Projection)]
+    /// #[derive(Projection)]
     /// #[document(of = Order)]
     /// struct Total {
     ///     total: i64,
@@ -304,9 +303,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Embedded, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+    /// # #[derive(Embedded)]
     /// # struct Address { city: String }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, address: Address }
     /// let addresses = Pipeline::<Person>::new().replace_with(|p| p.address());
@@ -324,7 +323,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// let sorted = Pipeline::<Order>::new().sort(|o| (o.total().desc(), o._id().asc()));
@@ -339,7 +338,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let page = Pipeline::<Order>::new().skip(20).limit(10);
@@ -353,7 +352,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// assert_eq!(Pipeline::<Order>::new().skip(20).to_string(), r#"[{"$skip": 20}]"#);
@@ -366,7 +365,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let some = Pipeline::<Order>::new().sample(5);
@@ -381,10 +380,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::Counted, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64, total: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Overview {
     ///     customers: Vec<Counted<i64>>,
     ///     largest: Vec<Order>,
@@ -419,7 +418,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let orders = Pipeline::<Order>::new().stage_raw(doc! { "$unset": "secret" });
@@ -434,7 +433,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let old = Pipeline::<Order>::new()
@@ -450,7 +449,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let stages = Pipeline::<Order>::new().limit(5).into_stages().into_documents()?;

@@ -140,7 +140,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::GeoNear, geo::Point, prelude::*};
-    /// #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "shops", index(geo(place)))]
     /// struct Shop {
     ///     _id: i64,
@@ -182,7 +182,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "books")]
     /// # struct Book { _id: i64, title: String }
     /// let found = Pipeline::<Book>::new()
@@ -210,7 +210,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, aggregate::VectorSearch, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "books")]
     /// # struct Book { _id: i64, embedding: Vec<f32>, year: i32 }
     /// let near = Pipeline::<Book>::new().vector_search(
@@ -250,7 +250,7 @@ impl<S: Model> VectorSearch<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::VectorSearch;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # #[derive(Document)] #[document(collection = "books")]
     /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
     /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10).exact();
     /// let books = Pipeline::<Book>::new().vector_search(search);
@@ -289,7 +289,7 @@ impl<S: Model> VectorSearch<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::VectorSearch;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # #[derive(Document)] #[document(collection = "books")]
     /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
     /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10)
     ///     .candidates(200);
@@ -305,7 +305,7 @@ impl<S: Model> VectorSearch<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::VectorSearch;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # #[derive(Document)] #[document(collection = "books")]
     /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
     /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10).exact();
     /// let books = Pipeline::<Book>::new().vector_search(search);
@@ -320,7 +320,7 @@ impl<S: Model> VectorSearch<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::VectorSearch;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # #[derive(Document)] #[document(collection = "books")]
     /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
     /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10)
     ///     .exact()

@@ -37,7 +37,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64, total: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
@@ -84,7 +84,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
@@ -128,7 +128,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
@@ -159,7 +159,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
@@ -182,7 +182,7 @@ impl<'a, In: Model, S: Output + Field> Pipeline<In, S, On<'a, In>> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
@@ -205,7 +205,7 @@ impl<'a, In: Model> Pipeline<In, Written, On<'a, In>> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {

@@ -28,12 +28,12 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Embedded, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+    /// # #[derive(Embedded)]
     /// # struct Line { sku: String, quantity: i32 }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, lines: Vec<Line> }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Sold {
     ///     #[serde(rename = "_id")]
     ///     sku: String,
@@ -69,10 +69,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, tags: Vec<String> }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// # #[derive(Shape)]
     /// # struct Tag { tag: Option<String> }
     /// let tags = Pipeline::<Order>::new()
     ///     .unwind_optional(|o| o.tags())
@@ -187,7 +187,7 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::expr::expr;
-    /// # #[derive(Serialize, Deserialize, Shape)] struct Sku { sku: String }
+    /// # #[derive(Shape)] struct Sku { sku: String }
     /// let lines = Pipeline::<Order>::new()
     ///     .unwind(|o| o.lines())
     ///     .project(|_, line| SkuExpr { sku: expr(line.sku()) });
@@ -206,7 +206,7 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::expr::{expr, sum};
-    /// # #[derive(Serialize, Deserialize, Shape)]
+    /// # #[derive(Shape)]
     /// # struct Sold { #[serde(rename = "_id")] sku: String, pieces: i64 }
     /// let lines = Pipeline::<Order>::new()
     ///     .unwind(|o| o.lines())
@@ -227,7 +227,7 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::expr::sum;
-    /// # #[derive(Serialize, Deserialize, Shape)] struct All { pieces: i64 }
+    /// # #[derive(Shape)] struct All { pieces: i64 }
     /// let lines = Pipeline::<Order>::new()
     ///     .unwind(|o| o.lines())
     ///     .group_all(|_, l| AllGroup { pieces: sum(l.qty()) });

@@ -21,7 +21,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64, total: i64 }
     /// #[derive(Shape)]
@@ -58,7 +58,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// # #[derive(Shape)]
@@ -101,7 +101,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, aggregate::Densify, bson::DateTime, expr::Unit, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "readings")]
     /// # struct Reading { _id: i64, at: DateTime, sensor: i64 }
     /// let hourly = Pipeline::<Reading>::new().densify(
@@ -128,7 +128,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, aggregate::Fill, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "readings")]
     /// # struct Reading { _id: i64, at: i64, sensor: i64, value: Option<f64>, note: Option<String> }
     /// let filled = Pipeline::<Reading>::new().fill(
@@ -299,7 +299,7 @@ impl<S: Field> Fill<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::Fill;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # #[derive(Document)] #[document(collection = "readings")]
     /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
     /// let fill = Fill::<Reading>::new().value(|r| r.value(), 0.0);
     /// let readings = Pipeline::<Reading>::new().fill(fill);
@@ -319,7 +319,7 @@ impl<S: Field> Fill<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::Fill;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # #[derive(Document)] #[document(collection = "readings")]
     /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
     /// let fill = Fill::<Reading>::new().partition_by(|r| r.sensor()).value(|r| r.value(), 0.0);
     /// let readings = Pipeline::<Reading>::new().fill(fill);
@@ -338,7 +338,7 @@ impl<S: Field> Fill<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::Fill;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # #[derive(Document)] #[document(collection = "readings")]
     /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
     /// let fill = Fill::<Reading>::new().sort(|r| r._id().asc()).last(|r| r.value());
     /// let readings = Pipeline::<Reading>::new().fill(fill);
@@ -362,7 +362,7 @@ impl<S: Field> Fill<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::Fill;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # #[derive(Document)] #[document(collection = "readings")]
     /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
     /// let fill = Fill::<Reading>::new().value(|r| r.value(), 0.0);
     /// let readings = Pipeline::<Reading>::new().fill(fill);
@@ -382,7 +382,7 @@ impl<S: Field> Fill<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::Fill;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # #[derive(Document)] #[document(collection = "readings")]
     /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
     /// let fill = Fill::<Reading>::new().sort(|r| r._id().asc()).linear(|r| r.value());
     /// let readings = Pipeline::<Reading>::new().fill(fill);
@@ -400,7 +400,7 @@ impl<S: Field> Fill<S> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::aggregate::Fill;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # #[derive(Document)] #[document(collection = "readings")]
     /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
     /// let fill = Fill::<Reading>::new().sort(|r| r._id().asc()).last(|r| r.value());
     /// let readings = Pipeline::<Reading>::new().fill(fill);

@@ -173,10 +173,10 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::Merge, expr::*, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64, total: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Document, Shape)]
+    /// #[derive(Document, Shape)]
     /// #[document(collection = "revenues")]
     /// struct Revenue {
     ///     #[serde(rename = "_id")]
@@ -212,7 +212,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64 }
     /// let sorted = Pipeline::<Order>::new().sort(|o| o.total().asc()).out();
@@ -226,7 +226,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64 }
     /// let copy = Pipeline::<Order>::new().out_to("copies");

@@ -7,7 +7,6 @@
 //! application that implements [`StoredAs`].
 
 mod containers;
-mod key;
 #[doc(hidden)]
 pub mod probe;
 #[doc(hidden)]
@@ -25,7 +24,7 @@ use crate::bson::codec::{self as driver, AppendedBy};
 pub use crate::bson::codec::{Elements, Fields, Names, Value, Writer};
 use crate::bson::{Bson, DecodeError, EncodeError, RawDocumentBuf};
 use crate::error::{Error, ValueError};
-pub use key::MapKey;
+pub use crate::map_key::MapKey;
 
 /// A type with a stored form.
 ///

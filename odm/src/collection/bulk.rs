@@ -44,7 +44,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, Error, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>, ada: Person) -> marula::Result<()> {

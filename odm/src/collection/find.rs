@@ -67,10 +67,10 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, Projection, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Projection)]
+    /// #[derive(Projection)]
     /// #[document(of = Person)]
     /// struct Name {
     ///     name: String,
@@ -113,7 +113,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     ///
     /// ```no_run
     /// # use marula::{Document, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
@@ -179,7 +179,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
@@ -313,7 +313,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # type People = marula::Collection<Person>;

@@ -295,7 +295,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "counters")]
     /// # struct Counter { _id: String, next: i64 }
     /// # async fn run(counters: marula::Collection<Counter>) -> marula::Result<()> {

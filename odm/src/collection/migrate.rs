@@ -253,7 +253,7 @@ impl<'a, D: Model> Migrate<'a, D> {
     ///
     /// ```no_run
     /// # use marula::{Document, managed::BoxedError, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people", schema_version(2, upgrade = upgrade))]
     /// # struct Person { _id: i64, city: String }
     /// # fn upgrade(_: u32, _: &mut marula::bson::Document) -> Result<(), BoxedError> { Ok(()) }

@@ -99,16 +99,15 @@ pub use watch::{ChangeStream, Watch};
 /// use marula::bson::DateTime;
 /// use marula::prelude::*;
 /// use marula::{Document, Embedded};
-/// use serde::{Deserialize, Serialize};
 /// use uuid::Uuid;
 ///
-/// #[derive(Serialize, Deserialize, Embedded)]
+/// #[derive(Embedded)]
 /// struct Line {
 ///     sku: String,
 ///     qty: i32,
 /// }
 ///
-/// #[derive(Serialize, Deserialize, Document)]
+/// #[derive(Document)]
 /// #[serde(rename_all = "camelCase")]
 /// #[document(collection = "orders", index(customer_id, -created_at))]
 /// struct Order {
@@ -272,7 +271,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
@@ -470,7 +469,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, Error, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>, age: Option<i32>) -> marula::Result<()> {

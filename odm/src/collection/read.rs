@@ -112,10 +112,10 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, Projection, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Projection)]
+    /// #[derive(Projection)]
     /// #[document(of = Person)]
     /// struct Name {
     ///     name: String,

@@ -42,8 +42,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, bson::ObjectId, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "people")]
     /// struct Person {
     ///     #[serde(rename = "_id")]

@@ -127,8 +127,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*, bson::DateTime};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "people", soft_delete = deleted_at)]
     /// struct Person {
     ///     _id: i64,
@@ -154,7 +153,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*, bson::DateTime};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people", soft_delete = deleted_at)]
     /// # struct Person { _id: i64, deleted_at: Option<DateTime> }
     /// # async fn run(people: marula::Collection<Person>, limit: DateTime) -> marula::Result<()> {
@@ -177,7 +176,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,
@@ -204,7 +203,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,
@@ -232,7 +231,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,
@@ -261,7 +260,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "notes", soft_delete = deleted_at)]
     /// struct Note {
     ///     _id: i64,

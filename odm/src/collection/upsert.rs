@@ -21,8 +21,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, bson::ObjectId, prelude::*};
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "pages")]
     /// struct Page {
     ///     _id: ObjectId,
@@ -64,7 +63,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
@@ -80,7 +79,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::Document;
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {

@@ -32,7 +32,7 @@ impl<D: Model> Collection<D> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(Debug, serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Debug, Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
@@ -103,7 +103,7 @@ impl<'a, D: Model> Watch<'a, D> {
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {

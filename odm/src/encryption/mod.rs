@@ -20,9 +20,8 @@
 //! # #[cfg(feature = "encryption")]
 //! # mod example {
 //! use marula::{Document, Model, bson::ObjectId, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Document, Serialize, Deserialize)]
+//! #[derive(Document)]
 //! #[document(collection = "patients")]
 //! struct Patient {
 //!     _id: ObjectId,

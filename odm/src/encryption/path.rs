@@ -27,8 +27,7 @@ use crate::value::IntoValue;
 /// # #[cfg(feature = "encryption")]
 /// # mod example {
 /// # use marula::Document;
-/// # use serde::{Deserialize, Serialize};
-/// #[derive(Document, Serialize, Deserialize)]
+/// #[derive(Document)]
 /// #[document(collection = "patients")]
 /// struct Patient {
 ///     _id: i64,

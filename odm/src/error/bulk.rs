@@ -63,7 +63,7 @@ impl FailedWrite {
     ///
     /// ```no_run
     /// # use marula::{Document, Error, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "pages")]
     /// # struct Page { _id: i64, #[document(version)] version: i64 }
     /// # async fn run(pages: marula::Collection<Page>, page: Page) -> marula::Result<()> {

@@ -13,7 +13,7 @@ use crate::driver::{self, BulkWriteResult, ClientBulkWriteResult, VerboseResults
 ///
 /// ```no_run
 /// # use marula::{Document, Error, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64 }
 /// # async fn run(people: marula::Collection<Person>, ada: Person, bob: Person) {

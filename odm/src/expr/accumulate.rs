@@ -14,7 +14,7 @@ use crate::sort::IntoSort;
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, total: i64 }
 /// let revenue: Acc<Order, i64> = sum(Order::fields().total());
@@ -231,7 +231,7 @@ fn sorted(operator: &str, n: Option<u32>, sort: Document, value: Raw) -> Raw {
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, total: i64 }
 /// let o = Order::fields();
@@ -254,7 +254,7 @@ pub fn top<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::Valu
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, total: i64 }
 /// let o = Order::fields();
@@ -277,7 +277,7 @@ pub fn bottom<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::V
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, total: i64 }
 /// let o = Order::fields();
@@ -300,7 +300,7 @@ pub fn top_n<R, E: Operand<R>>(n: u32, sort: impl IntoSort<R>, value: E) -> Acc<
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, total: i64 }
 /// let o = Order::fields();

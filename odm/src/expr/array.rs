@@ -68,9 +68,9 @@ fn each<T: Field, R, B: Operand<R>>(
 ///
 /// ```
 /// # use marula::{Document, Embedded, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+/// # #[derive(Embedded)]
 /// # struct Line { price: i64, quantity: i32 }
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, lines: Vec<Line> }
 /// let amounts = map(Order::fields().lines(), |l| l.price() * l.quantity());
@@ -98,7 +98,7 @@ pub fn map<R, A: Operand<R, Value: List>, B: Operand<R>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let high = filter(Game::fields().scores(), |score| gt(score, 90));
@@ -123,7 +123,7 @@ pub fn filter<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let won = any_of(Game::fields().scores(), |score| gt(score, 90));
@@ -149,7 +149,7 @@ pub fn any_of<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let perfect = all_of(Game::fields().scores(), |score| gt(score, 90));
@@ -175,7 +175,7 @@ pub fn all_of<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let total = sum_of(Game::fields().scores(), |score| score * 2);
@@ -205,7 +205,7 @@ pub fn sum_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let average: Expr<Game, Option<f64>> = avg_of(Game::fields().scores(), |score| score);
@@ -226,7 +226,7 @@ pub fn avg_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let least = min_of(Game::fields().scores(), |score| score * 2);
@@ -250,7 +250,7 @@ pub fn min_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let greatest = max_of(Game::fields().scores(), |score| score * 2);
@@ -275,7 +275,7 @@ pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, names: Vec<String> }
 /// let all = reduce(Game::fields().names(), "", |text, name| concat([text, expr(name)]));
@@ -317,7 +317,7 @@ pub fn reduce<R, A: Operand<R, Value: List>, S: Operand<R>, B: IntoExpr<R, S::Va
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let last = element_at(Game::fields().scores(), -1);
@@ -337,7 +337,7 @@ pub fn element_at<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let perfect = contains(Game::fields().scores(), 100);
@@ -357,7 +357,7 @@ pub fn contains<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let first = slice(Game::fields().scores(), 3);
@@ -377,7 +377,7 @@ pub fn slice<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let newest = reverse(Game::fields().scores());
@@ -391,7 +391,7 @@ pub fn reverse<R, A: Operand<R, Value: List>>(array: A) -> Expr<R, Vec<<A::Value
 ///
 /// ```
 /// # use marula::{Direction, Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "games")]
 /// # struct Game { _id: i64, scores: Vec<i32> }
 /// let sorted = sort_array(Game::fields().scores(), Direction::Descending);
@@ -414,9 +414,9 @@ pub fn sort_array<R, A: Operand<R, Value: List>>(
 ///
 /// ```
 /// # use marula::{Document, Embedded, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+/// # #[derive(Embedded)]
 /// # struct Line { price: i64 }
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "orders")]
 /// # struct Order { _id: i64, lines: Vec<Line> }
 /// let sorted = sort_array_by(Order::fields().lines(), |l| l.price().asc());
@@ -445,7 +445,7 @@ macro_rules! sets {
         ///
         /// ```
         /// # use marula::{Document, expr, prelude::*};
-        /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+        /// # #[derive(Document)]
         /// # #[document(collection = "games")]
         /// # struct Game { _id: i64, a: Vec<i32>, b: Vec<i32> }
         /// let g = Game::fields();

@@ -9,7 +9,7 @@
 //! use marula::expr::*;
 //! use marula::{Document, Filter, prelude::*};
 //!
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "orders")]
 //! # struct Order { _id: i64, total: i64, discount: Option<i64>, tags: Vec<String> }
 //! let o = Order::fields();
@@ -368,7 +368,7 @@ where
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64, first: String, last: String }
 /// let p = Person::fields();

@@ -153,7 +153,7 @@ impl<R> Filter<R> {
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
     /// let mut filter = Filter::<Person>::nothing();
@@ -196,7 +196,7 @@ impl<R> Filter<R> {
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
     /// # let (name, age) = (Some("Ada"), None::<i32>);
@@ -212,7 +212,7 @@ impl<R> Filter<R> {
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
     /// # let at_most = Some(65);
@@ -375,7 +375,7 @@ impl<R: Embedded> Filter<R> {
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String, age: i32 }
     /// let p = Person::fields();
@@ -399,7 +399,7 @@ impl<R: Embedded> Filter<R> {
 ///
 /// ```
 /// # use marula::{Document, Filter, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64, name: String, age: i32 }
 /// # let (name, age) = (Some("Ada"), Some(36));

@@ -177,7 +177,7 @@ pub trait FilterOps: AsPath + Sized {
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32, scores: Vec<i32> }
     /// let p = Person::fields();
@@ -235,7 +235,7 @@ pub trait FilterOps: AsPath + Sized {
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String }
     /// let filter = Person::fields().name().contains_text("A.");
@@ -306,9 +306,9 @@ pub trait FilterOps: AsPath + Sized {
     ///
     /// ```
     /// # use marula::{Document, Embedded, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+    /// # #[derive(Embedded)]
     /// # struct Line { sku: String, qty: i32 }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, lines: Vec<Line> }
     /// let filter = Order::fields().lines().elem_match(|l| l.sku().eq("tea") & l.qty().gt(1));

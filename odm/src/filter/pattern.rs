@@ -42,7 +42,7 @@ impl Pattern {
     ///
     /// ```
     /// # use marula::{Document, Pattern, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String }
     /// let filter = Person::fields().name().regex(Pattern::containing("d.a").ignore_case());

@@ -40,7 +40,7 @@
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! use marula::{Shape, expr::*};
 //!
-//! #[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+//! #[derive(Debug, PartialEq, Shape)]
 //! struct ByStatus {
 //!     #[serde(rename = "_id")]
 //!     status: Status,
@@ -78,7 +78,7 @@
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! use marula::{Shape, expr::*};
 //!
-//! #[derive(Serialize, Deserialize, Shape)]
+//! #[derive(Shape)]
 //! struct Sold {
 //!     #[serde(rename = "_id")]
 //!     sku: String,

@@ -206,7 +206,7 @@
 //! ```no_run
 //! # use marula_guide::*;
 //! # async fn run(client: Client, db: Database, orders: Collection<Order>) -> Result<()> {
-//! # #[derive(Serialize, Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "counters")]
 //! # struct Counter { _id: String, next: i64 }
 //! # let counters = db.collection::<Counter>();
@@ -369,7 +369,7 @@
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! use marula::{Shape, expr::*};
 //!
-//! #[derive(Serialize, Deserialize, Shape)]
+//! #[derive(Shape)]
 //! struct Revenue {
 //!     #[serde(rename = "_id")]
 //!     status: Status,
@@ -412,7 +412,7 @@
 //!
 //! ```no_run
 //! # use marula::{Collection, Document, Error, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "pages")]
 //! # struct Page { _id: i64, text: String, #[document(version)] version: i64 }
 //! async fn append(pages: &Collection<Page>, id: i64, text: &str) -> marula::Result<()> {
@@ -433,8 +433,7 @@
 //!
 //! ```no_run
 //! # use marula::{Collection, Document, bson::DateTime, prelude::*};
-//! # use serde::{Deserialize, Serialize};
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "notes", soft_delete = deleted_at)]
 //! struct Note {
 //!     _id: i64,
@@ -455,7 +454,7 @@
 //!
 //! ```
 //! # use marula_guide::*;
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "sessions", index(seen_at, ttl = "2h"))]
 //! struct Session {
 //!     _id: String,

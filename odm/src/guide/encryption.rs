@@ -14,16 +14,15 @@
 //! # #[cfg(feature = "encryption")]
 //! # mod example {
 //! use marula::{Document, Embedded, bson::ObjectId};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! struct Address {
 //!     city: String,
 //!     #[document(encrypted)]
 //!     street: String,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "patients", index(name))]
 //! struct Patient {
 //!     _id: ObjectId,
@@ -54,7 +53,7 @@
 //! ```no_run
 //! # #[cfg(feature = "encryption")]
 //! # mod example {
-//! # #[derive(serde::Serialize, serde::Deserialize, marula::Document)]
+//! # #[derive(marula::Document)]
 //! # #[document(collection = "patients")]
 //! # struct Patient { _id: i64, #[document(encrypted(equality))] ssn: String,
 //! # #[document(encrypted(range(min = 0, max = 200)))] age: i32 }

@@ -5,7 +5,6 @@
 //! ```toml
 //! [dependencies]
 //! marula = { path = "../marula/odm" } # a checkout beside the application; or `git = "…"` of the repository
-//! serde = { version = "1", features = ["derive"] }
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //!
 //! [dev-dependencies]
@@ -22,15 +21,14 @@
 //!
 //! ```
 //! use marula::{Document, Embedded, bson::ObjectId, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Debug, Serialize, Deserialize, Embedded)]
+//! #[derive(Debug, Embedded)]
 //! struct Address {
 //!     city: String,
 //!     zip: String,
 //! }
 //!
-//! #[derive(Debug, Serialize, Deserialize, Document)]
+//! #[derive(Debug, Document)]
 //! #[serde(rename_all = "camelCase")]
 //! #[document(collection = "people", index(last_name), index(address.zip))]
 //! struct Person {
@@ -58,8 +56,7 @@
 //!
 //! ```
 //! # use marula::{Document, Embedded, bson::ObjectId};
-//! # use serde::{Deserialize, Serialize};
-//! # #[derive(Debug, Serialize, Deserialize, Document)]
+//! # #[derive(Debug, Document)]
 //! # #[document(collection = "people", index(last_name))]
 //! # struct Person {
 //! #     #[serde(rename = "_id")]
@@ -107,7 +104,7 @@
 //!
 //! ```compile_fail
 //! # use marula::{Document, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "people")]
 //! # struct Person { _id: i64, name: String, age: i32, scores: Vec<i32> }
 //! let p = Person::fields();

@@ -35,9 +35,8 @@
 //!
 //! ```
 //! use marula::{Document, Embedded, bson::DateTime};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Clone, Copy, Serialize, Deserialize, Embedded)]
+//! #[derive(Clone, Copy, Embedded)]
 //! #[serde(rename_all = "lowercase")]
 //! enum Status {
 //!     Open,
@@ -45,13 +44,13 @@
 //!     Shipped,
 //! }
 //!
-//! #[derive(Clone, Serialize, Deserialize, Embedded)]
+//! #[derive(Clone, Embedded)]
 //! struct Line {
 //!     sku: String,
 //!     qty: i32,
 //! }
 //!
-//! #[derive(Clone, Serialize, Deserialize, Document)]
+//! #[derive(Clone, Document)]
 //! #[document(collection = "orders", index(customer, -created_at))]
 //! struct Order {
 //!     #[serde(rename = "_id")]

@@ -10,14 +10,13 @@
 //!
 //! ```
 //! use marula::{Document, Embedded, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! struct Audit {
 //!     created_by: String,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[serde(rename_all = "camelCase")]
 //! #[document(collection = "articles")]
 //! struct Article {
@@ -53,14 +52,13 @@
 //!
 //! ```
 //! use marula::{Document, Embedded, bson::ObjectId, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //! use uuid::Uuid;
 //!
 //! // A newtype has the operators, values and id sources of the type inside.
-//! #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Embedded)]
+//! #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Embedded)]
 //! struct OrderId(Uuid);
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "orders")]
 //! struct Order {
 //!     #[serde(rename = "_id")]
@@ -68,7 +66,7 @@
 //!     id: OrderId,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "customers")]
 //! struct Customer {
 //!     // `None` until the document is inserted: `insert_one(&mut c)` and `save(&mut c)` set it.
@@ -90,9 +88,8 @@
 //!
 //! ```
 //! use marula::{Document, Embedded, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! #[serde(tag = "kind", rename_all = "snake_case")]
 //! enum Payment {
 //!     Card { last4: String },
@@ -100,7 +97,7 @@
 //!     Cash,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "invoices")]
 //! struct Invoice {
 //!     _id: i64,
@@ -121,15 +118,14 @@
 //! use std::collections::HashMap;
 //!
 //! use marula::{Document, Embedded, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! struct Comment {
 //!     author: String,
 //!     replies: Vec<Comment>,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "posts")]
 //! struct Post {
 //!     _id: i64,
@@ -210,9 +206,8 @@
 //! # #[cfg(all(feature = "chrono", feature = "rust_decimal"))]
 //! # mod example {
 //! use marula::{Document, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "invoices", index(due, ttl = "365d"))]
 //! struct Invoice {
 //!     _id: i64,
@@ -296,9 +291,8 @@
 //!
 //! ```
 //! use marula::{Collection, Database, Document, Embedded, Model, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "events", index(tenant))]
 //! struct Envelope<T> {
 //!     _id: i64,
@@ -306,7 +300,7 @@
 //!     payload: T,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! struct Login {
 //!     user: String,
 //! }

@@ -26,7 +26,7 @@
 //! # #[cfg(feature = "tracing")]
 //! # mod example {
 //! # use marula::{Collection, Document, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "orders")]
 //! # struct Order { _id: i64, customer: i64 }
 //! async fn handle(orders: Collection<Order>, customer: i64) -> marula::Result<usize> {

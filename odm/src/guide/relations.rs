@@ -7,9 +7,8 @@
 //!
 //! ```
 //! use marula::{Document, Ref, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "authors")]
 //! struct Author {
 //!     #[serde(rename = "_id")]
@@ -17,7 +16,7 @@
 //!     name: String,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "posts", index(author))]
 //! struct Post {
 //!     #[serde(rename = "_id")]
@@ -82,15 +81,14 @@
 //!
 //! ```
 //! use marula::{Document, Pipeline, Ref, Shape, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "customers")]
 //! struct Customer {
 //!     _id: i64,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "orders")]
 //! struct Order {
 //!     _id: i64,

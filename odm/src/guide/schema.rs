@@ -7,20 +7,19 @@
 //!
 //! ```
 //! use marula::{Document, Embedded, Model, bson::DateTime};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Clone, Copy, PartialEq, Serialize, Deserialize, Embedded)]
+//! #[derive(Clone, Copy, PartialEq, Embedded)]
 //! enum Status {
 //!     Open,
 //!     Done,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! struct Line {
 //!     sku: String,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(
 //!     collection = "orders",
 //!     index(customer, -created_at),
@@ -174,7 +173,7 @@
 //! # #[cfg(feature = "cli")]
 //! # mod example {
 //! # use marula::{Document, Database, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "orders")]
 //! # struct Order { _id: i64 }
 //! use clap::Parser;

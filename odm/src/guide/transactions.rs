@@ -131,9 +131,8 @@
 //!
 //! ```
 //! use marula::{Collection, Document, Error, prelude::*};
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "pages")]
 //! struct Page {
 //!     #[serde(rename = "_id")]

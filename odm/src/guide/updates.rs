@@ -116,14 +116,13 @@
 //!
 //! ```
 //! # use marula::{Document, Embedded, prelude::*};
-//! # use serde::{Deserialize, Serialize};
-//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[derive(Embedded)]
 //! struct Address {
 //!     street: String,
 //!     city: String,
 //! }
 //!
-//! #[derive(Serialize, Deserialize, Document)]
+//! #[derive(Document)]
 //! #[document(collection = "people")]
 //! struct Person {
 //!     _id: i64,
@@ -161,7 +160,7 @@
 //!
 //! ```
 //! # use marula::{Document, prelude::*};
-//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[derive(Document)]
 //! # #[document(collection = "counters")]
 //! # struct Counter { #[serde(rename = "_id")] name: String, next: i64 }
 //! # #[tokio::main(flavor = "current_thread")]

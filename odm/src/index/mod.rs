@@ -44,7 +44,7 @@ struct Key {
 ///
 /// ```
 /// # use marula::{Document, prelude::*, index::IndexDeclaration};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64, name: String, age: i32 }
 /// let p = Person::fields();

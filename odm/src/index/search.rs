@@ -54,7 +54,7 @@ impl SearchIndexDeclaration {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::{SearchIndexKind, SearchIndexDeclaration};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "films", search_index(name = "titles", string(title)))]
     /// struct Film {
     ///     _id: i64,
@@ -73,7 +73,7 @@ impl SearchIndexDeclaration {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::{SearchIndexKind, SearchIndexDeclaration};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "films", search_index(name = "titles", string(title)))]
     /// struct Film {
     ///     _id: i64,
@@ -92,7 +92,7 @@ impl SearchIndexDeclaration {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::{SearchIndexKind, SearchIndexDeclaration};
-    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[derive(Document)]
     /// #[document(collection = "films", search_index(name = "titles", string(title)))]
     /// struct Film {
     ///     _id: i64,
@@ -197,7 +197,7 @@ impl Node {
 /// ```
 /// # use marula::{Document, prelude::*};
 /// use marula::index::{SearchIndex, SearchIndexDeclaration, SearchMapping};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "films")]
 /// # struct Film { _id: i64, title: String, year: i32 }
 /// let f = Film::fields();
@@ -231,9 +231,9 @@ impl SearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index = SearchIndex::new("titles").field(&f.title(), SearchMapping::string());
     /// assert_eq!(SearchIndexDeclaration::from(index).index_name(), "titles");
@@ -266,9 +266,9 @@ impl SearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index: SearchIndexDeclaration = SearchIndex::new("titles")
     ///     .field(&f.title(), SearchMapping::string())
@@ -289,9 +289,9 @@ impl SearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index: SearchIndexDeclaration = SearchIndex::new("studios").document(&f.studio(), true).into();
     /// assert!(index.to_string().contains(r#""studio": {"type": "document", "dynamic": true}"#));
@@ -309,9 +309,9 @@ impl SearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index: SearchIndexDeclaration = SearchIndex::new("awards")
     ///     .embedded_documents(&f.awards(), true)

@@ -28,9 +28,9 @@ impl<K> SearchMapping<K> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let mapping = SearchMapping::autocomplete().option("minGrams", 3);
     /// let index: SearchIndexDeclaration = SearchIndex::new("titles").field(&f.title(), mapping).into();

@@ -60,7 +60,7 @@ impl Quantization {
 /// ```
 /// # use marula::{Document, prelude::*};
 /// use marula::index::{SearchIndexDeclaration, Similarity, VectorSearchIndex};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "films")]
 /// # struct Film { _id: i64, plot: Vec<f32>, year: i32 }
 /// let f = Film::fields();
@@ -90,9 +90,9 @@ impl VectorSearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index = VectorSearchIndex::new("plots").vector(&f.plot(), 3, Similarity::Cosine, None);
     /// assert_eq!(SearchIndexDeclaration::from(index).index_name(), "plots");
@@ -111,9 +111,9 @@ impl VectorSearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index: SearchIndexDeclaration = VectorSearchIndex::new("plots")
     ///     .vector(&f.plot(), 3, Similarity::DotProduct, Some(Quantization::Scalar))
@@ -152,9 +152,9 @@ impl VectorSearchIndex {
     /// ```
     /// # use marula_guide::*;
     /// use marula::index::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # #[derive(Document)] #[document(collection = "films")]
     /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
-    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// # #[derive(Embedded)] struct Studio { name: String }
     /// let f = Film::fields();
     /// let index: SearchIndexDeclaration = VectorSearchIndex::new("plots")
     ///     .vector(&f.plot(), 3, Similarity::Cosine, None)

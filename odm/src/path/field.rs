@@ -65,8 +65,8 @@ use std::sync::Arc;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
-use crate::codec::MapKey;
 use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
+use crate::map_key::MapKey;
 use crate::path::{AsPath, Mode, Path, Wrapped};
 use crate::schema_version::SchemaVersion;
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDequ
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
-use crate::codec::MapKey;
+use crate::map_key::MapKey;
 use crate::path::field::{DerivedDocument, Opaque};
 use crate::path::{Indexed, Maybe, Read, Through, Write};
 

@@ -463,7 +463,7 @@ pub trait PathOps: AsPath + Sized {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "posts")]
+    /// # #[derive(Document)] #[document(collection = "posts")]
     /// # struct Post { _id: i64, labels: std::collections::HashMap<String, String> }
     /// let filter = Post::fields().labels().entry("lang").eq("de");
     /// assert_eq!(filter.to_string(), r#"{"labels.lang": {"$eq": "de"}}"#);

@@ -272,7 +272,7 @@ impl Schema {
     ///
     /// ```no_run
     /// # use marula::{Document, Model};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "patients")]
     /// # struct Patient { _id: i64, #[document(encrypted(equality))] ssn: String }
     /// # async fn run(client: marula::Client, master_key: [u8; 96]) -> marula::Result<()> {

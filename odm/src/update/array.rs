@@ -22,9 +22,9 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     ///
     /// ```
     /// # use marula::{Document, Embedded, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+    /// # #[derive(Embedded)]
     /// # struct Line { sku: String, qty: i32 }
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, lines: Vec<Line> }
     /// let o = Order::fields();

@@ -105,7 +105,7 @@ impl<R> Update<R> {
     ///
     /// ```
     /// # use marula::{Document, IntoUpdate, Update, prelude::*};
-    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[derive(Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, name: String }
     /// # let name = None::<String>;
@@ -251,9 +251,9 @@ impl<R> Update<R> {
     /// ```
     /// # use marula_guide::*;
     /// use marula::update::Compiled;
-    /// # #[derive(Serialize, Deserialize, Embedded)] #[serde(tag = "kind")]
+    /// # #[derive(Embedded)] #[serde(tag = "kind")]
     /// # enum Payment { Card { fee: i64 }, Cash {} }
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "sales")]
+    /// # #[derive(Document)] #[document(collection = "sales")]
     /// # struct Sale { _id: i64, payment: Payment }
     /// let (condition, update) = Sale::fields().payment().card().fee().inc(1).into_parts()?;
     /// assert_eq!(condition.to_string(), r#"{"payment.kind": {"$eq": "Card"}}"#);

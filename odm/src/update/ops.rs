@@ -24,7 +24,7 @@ pub(super) fn operation<A: AsPath>(
 ///
 /// ```
 /// # use marula::{Document, IntoUpdate, Update, prelude::*};
-/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[derive(Document)]
 /// # #[document(collection = "people")]
 /// # struct Person { _id: i64, name: String, visits: i32 }
 /// let p = Person::fields();
@@ -128,7 +128,7 @@ pub trait UpdateOps: AsPath + Sized {
     ///
     /// ```
     /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "stock")]
+    /// # #[derive(Document)] #[document(collection = "stock")]
     /// # struct Item { _id: i64, left: u32 }
     /// let update = Item::fields().left().dec(3_u32);
     /// assert_eq!(update.to_string(), r#"{"$inc": {"left": -3}}"#);
