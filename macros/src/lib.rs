@@ -112,8 +112,9 @@ mod symbol;
 /// `marula::encryption` lists what is checked, and what cannot be found.
 ///
 /// `skip_none` is for fields of the type `Option`, as far as the name of the type shows, and adds `skip_serializing_if`. An update to
-/// `None` removes such a field; `set_null` sets it to null. A unique and sparse index on a field that is stored as null is a compile
-/// error, since every document would be in it.
+/// `None` by `set` removes such a field, and `set_on_insert` leaves it out; `set_null`, and a stage of a pipeline, set it to null. A
+/// missing field is `None` whatever the type's `default` is. A unique and sparse index on a field of the model that is stored as null is
+/// a compile error, since every document would be in it.
 ///
 /// Dates and decimals of other crates need no attribute: with the features `chrono`, `time`, `jiff`,
 /// `rust_decimal` and `bigdecimal` of marula their types are stored as BSON dates and Decimal128, and
@@ -176,7 +177,7 @@ mod symbol;
 ///
 /// `opaque` stores what the type's `Serialize` writes. A date of `chrono`, `time` or `jiff` is then a compile error, because its
 /// `Serialize` writes text, which no date operator reads as a date: remove `opaque`; to store text, use `as = String`. A derive has
-/// only the name of a type: a type alias of such a date is not recognized and is stored as text.
+/// only the name of a type: a type alias of such a date, and one inside of an opaque type, is stored as text.
 ///
 /// # Options of the collection
 ///

@@ -21,8 +21,8 @@ pub use crate::driver::options::{
 };
 pub use crate::encryption::checks::{
     Contents, Elements, Entries, Fraction, Inside, Named, NoContents, NoElements, NotNull, NotScalar,
-    Pointee, Scalar, UnknownFraction, assert_encryption_feature, assert_equality, assert_named,
-    assert_not_null, assert_range, assert_string, assert_unindexed,
+    Pointee, PointeesInside, PointeesOfEntries, Scalar, UnknownFraction, assert_encryption_feature,
+    assert_equality, assert_named, assert_not_null, assert_range, assert_string, assert_unindexed,
 };
 pub use crate::encryption::fields::{QueryOptions, encrypted};
 pub use crate::encryption::{
@@ -49,7 +49,7 @@ pub use crate::json_schema::{
 pub use crate::managed::{Behavior, BoxedError, CollectionKind, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
 pub use crate::model::{DriverCollection, Model};
-pub use crate::path::field::{DerivedDocument, Embedded, Field, Opaque};
+pub use crate::path::field::{ByFunction, DerivedDocument, Embedded, Field, Opaque};
 pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, ListItem, Numeric, Ordered, Readable, Text, TextKey,
     TtlKey,
@@ -66,7 +66,8 @@ pub use crate::versioned::Versioned;
 pub mod codec {
     pub use crate::bson::{DecodeError, ElementType, EncodeError};
     pub use crate::codec::probe::{
-        BySerde, NoForm, Probe, SerdeProbe, Stated, StatedProbe, assert_serde, assert_stored_as,
+        BySerde, NoForm, Probe, SerdeProbe, Stated, StatedProbe, assert_read_by_serde, assert_stored_as,
+        assert_written_by_serde,
     };
     pub use crate::codec::{
         Decode, DecodeFields, DecodeOwned, Elements, Encode, EncodeFields, Fields, MapKey, Names, StoredAs,

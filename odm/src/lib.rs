@@ -157,7 +157,7 @@ pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
 pub use hooks::{Hooks, SoftDelete};
 pub use marula_macros::{Document, Embedded, Projection, Shape};
 pub use model::{Fields, IdRef, Model};
-pub use path::field::{Embedded, Field, Opaque};
+pub use path::field::{ByFunction, Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;
 pub use relation::{KeyOf, Ref};

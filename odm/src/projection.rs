@@ -30,7 +30,7 @@ use crate::encryption::{EncryptedField, EncryptedPath};
 use crate::error::{Error, Result};
 use crate::expr::{IntoExpr, Raw, field_path, reference, with_variable};
 use crate::model::Fields;
-use crate::path::field::{DerivedDocument, Field, Opaque};
+use crate::path::field::{ByFunction, DerivedDocument, Field, Opaque};
 use crate::path::{AsPath, Maybe, Mode, Path, RawPath, Read, to_value_path};
 
 /// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a
@@ -67,8 +67,6 @@ whole! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
     [] ObjectId; [] DateTime; [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
     [] Bson; [] Document;
-    [K, V, S] HashMap<K, V, S>; [K, V] BTreeMap<K, V>;
-    [T] VecDeque<T>; [T] LinkedList<T>; [T] BTreeSet<T>; [T, S] HashSet<T, S>; [T] Box<[T]>; [T, const N: usize] [T; N];
     [] (); [A] (A,); [A, B] (A, B); [A, B, C] (A, B, C); [A, B, C, D] (A, B, C, D); [A, B, C, D, E] (A, B, C, D, E);
     [A, B, C, D, E, F] (A, B, C, D, E, F); [A, B, C, D, E, F, G] (A, B, C, D, E, F, G);
     [A, B, C, D, E, F, G, H] (A, B, C, D, E, F, G, H); [A, B, C, D, E, F, G, H, I] (A, B, C, D, E, F, G, H, I);
@@ -77,10 +75,29 @@ whole! {
     [A, B, C, D, E, F, G, H, I, J, K, L] (A, B, C, D, E, F, G, H, I, J, K, L);
 }
 
+/// Containers that are read whole, with the types of their values.
+macro_rules! containers {
+    ($([$($generics:tt)*] $t:ty, $stored:ty;)*) => { $(
+        impl<S, P: Projection<S>, $($generics)*> Projection<$stored> for $t {}
+        impl<P, $($generics)*> Present for $t {}
+    )* };
+}
+containers! {
+    [K, H] HashMap<K, P, H>, HashMap<K, S, H>;
+    [K] BTreeMap<K, P>, BTreeMap<K, S>;
+    [] VecDeque<P>, VecDeque<S>;
+    [] LinkedList<P>, LinkedList<S>;
+    [] BTreeSet<P>, BTreeSet<S>;
+    [H] HashSet<P, H>, HashSet<S, H>;
+    [] Box<[P]>, Box<[S]>;
+    [const N: usize] [P; N], [S; N];
+}
+
 impl<T> Present for Vec<T> {}
 #[diagnostic::do_not_recommend]
 impl<T: DerivedDocument> Present for T {}
 impl<T> Projection<Opaque<T>> for T {}
+impl<T> Projection<Opaque<ByFunction<T>>> for T {}
 
 /// Also a document without the field is read, such as one of an earlier version of the model.
 impl<S: Present, P: Projection<S>> Projection<S> for Option<P> {

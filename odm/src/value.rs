@@ -68,6 +68,18 @@ pub(crate) fn has_operator_names(value: &Bson) -> bool {
     matches!(value, Bson::Document(document) if document.keys().any(|name| name.starts_with('$')))
 }
 
+/// Pointers as values of the type behind them.
+macro_rules! pointers {
+    ($t:ty: $($pointer:ty),*) => { $(
+        impl IntoValue<$t> for $pointer {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                let value: &$t = &self;
+                IntoValue::<$t>::into_value(value)
+            }
+        }
+    )* };
+}
+
 macro_rules! scalars {
     ($($t:ty: |$v:ident| $bson:expr;)*) => { $(
         impl IntoValue<$t> for $t {
@@ -97,11 +109,7 @@ macro_rules! scalars {
                 IntoValue::<$t>::into_value(*self)
             }
         }
-        impl IntoValue<$t> for &Box<$t> {
-            fn into_value(self) -> Result<Bson, ValueError> {
-                IntoValue::<$t>::into_value(&**self)
-            }
-        }
+        pointers! { $t: &Box<$t>, Rc<$t>, &Rc<$t>, Arc<$t>, &Arc<$t> }
     )* };
 }
 
@@ -253,6 +261,25 @@ macro_rules! strings {
     )* };
 }
 strings! { [] &str; ['a] Cow<'a, str>; [] Box<str>; }
+
+macro_rules! texts {
+    ($($t:ty)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl IntoValue<String> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                let text: &str = &self;
+                Ok(Bson::String(text.to_owned()))
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl IntoValue<Option<String>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<String>::into_value(self)
+            }
+        }
+    )* };
+}
+texts! { &Box<str> Rc<str> &Rc<str> Arc<str> &Arc<str> &Cow<'_, str> }
 
 impl<T: Into<Bson>> IntoValue<Bson> for T {
     fn into_value(self) -> Result<Bson, ValueError> {
@@ -433,11 +460,21 @@ optional! {
     ['a, T, V, const N: usize] Vec<T>, &'a [V; N]: [&'a V: IntoValue<T>];
     ['a, T, V] Vec<T>, &'a [V]: [&'a V: IntoValue<T>];
     [T, V, const N: usize] [T; N], [V; N]: [V: IntoValue<T>];
+    ['a, T, V, const N: usize] [T; N], &'a [V; N]: [&'a V: IntoValue<T>];
+    [T, V] Box<[T]>, Vec<V>: [V: IntoValue<T>];
+    ['a, T, V] Box<[T]>, &'a [V]: [&'a V: IntoValue<T>];
     [T, V] VecDeque<T>, VecDeque<V>: [V: IntoValue<T>];
+    ['a, T, V] VecDeque<T>, &'a VecDeque<V>: [&'a V: IntoValue<T>];
+    [T, V] LinkedList<T>, LinkedList<V>: [V: IntoValue<T>];
+    ['a, T, V] LinkedList<T>, &'a LinkedList<V>: [&'a V: IntoValue<T>];
     [T, V] BTreeSet<T>, BTreeSet<V>: [V: IntoValue<T>];
+    ['a, T, V] BTreeSet<T>, &'a BTreeSet<V>: [&'a V: IntoValue<T>];
     [T, V, S] HashSet<T, S>, HashSet<V, S>: [V: IntoValue<T>];
+    ['a, T, V, S] HashSet<T, S>, &'a HashSet<V, S>: [&'a V: IntoValue<T>];
     [K, T, V] BTreeMap<K, T>, BTreeMap<K, V>: [K: MapKey, V: IntoValue<T>];
+    ['a, K, T, V] BTreeMap<K, T>, &'a BTreeMap<K, V>: [K: MapKey, &'a V: IntoValue<T>];
     [K, T, V, S] HashMap<K, T, S>, HashMap<K, V, S>: [K: MapKey, V: IntoValue<T>];
+    ['a, K, T, V, S] HashMap<K, T, S>, &'a HashMap<K, V, S>: [K: MapKey, &'a V: IntoValue<T>];
 }
 
 /// The types of fields whose values the derives encode: all that are not models.
@@ -469,6 +506,10 @@ derived! {
     Option<T>, &T: |value| value;
     Option<T>, Box<T>: |value| &*value;
     Option<T>, &Box<T>: |value| &**value;
+    Option<T>, Rc<T>: |value| &*value;
+    Option<T>, &Rc<T>: |value| &**value;
+    Option<T>, Arc<T>: |value| &*value;
+    Option<T>, &Arc<T>: |value| &**value;
 }
 
 macro_rules! tuples {

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Ident, Index};
+use syn::{Ident, Index, Type};
 
 use crate::code::at;
 use crate::codec::Context;
@@ -160,7 +160,7 @@ impl Reader<'_> {
             .as_ref()
             .map(|default| quote!(let __default: #out = #default;));
         let constructor = &self.constructor;
-        let one_map = self.one_map(cx);
+        let (one_map, one_map_of_parameters) = self.one_map(cx);
         quote! {
             pub struct #partial<#params>(
                 #(#types,)*
@@ -177,6 +177,7 @@ impl Reader<'_> {
                 fn begin(
                     __elements: __m::codec::Elements<'de>,
                 ) -> ::core::result::Result<Self::Partial, __m::codec::DecodeError> {
+                    #one_map_of_parameters
                     ::core::result::Result::Ok(#partial(#(#begins,)* ::core::marker::PhantomData))
                 }
                 #[inline]
@@ -261,6 +262,8 @@ impl Reader<'_> {
         parts.begins.push(quote!(::core::option::Option::None));
         let serde = field.serde();
         let default = match &serde.functions.default {
+            // It was left out.
+            _ if serde.skips_none => quote!(::core::option::Option::None),
             Some(path) => quote!(#path()),
             None if serde.default => default_of(field),
             None if self.default.is_some() => quote!(__default.#member),
@@ -286,31 +289,38 @@ impl Reader<'_> {
     }
 
     /// The checks that at most one flattened field has the keys that no field has, and that none has those of fields.
-    fn one_map(&self, cx: &Context<'_>) -> Option<TokenStream> {
+    /// Those of types with parameters are in the second part, which is compiled with their arguments.
+    fn one_map(&self, cx: &Context<'_>) -> (Option<TokenStream>, Option<TokenStream>) {
         let (by_function, flat): (Vec<_>, Vec<_>) = self
             .fields
             .iter()
             .filter(|f| f.is_flat() && f.is_read())
             .partition(|f| f.is_flat_by_function());
-        let concrete: Vec<_> = flat
-            .into_iter()
-            .map(|f| f.ty)
-            .filter(|ty| !cx.is_generic(ty))
-            .collect();
-        let last = concrete.last()?;
         const TWO: &str = "two flattened fields are maps, or fields with functions: a key that is not the name of a field could be in either";
         const ALL: &str = "a flattened enum without tags has a variant with a map, which would contain the fields beside it: give the enum a \
                            tag, or the field a name";
         let functions = by_function.len();
-        let maps =
-            quote!(#functions #(+ (<#concrete as __m::codec::DecodeFields<'static>>::IS_MAP as usize))*);
-        let reads_all = quote!(false #(|| <#concrete as __m::codec::DecodeFields<'static>>::READS_ALL)*);
-        Some(quote_spanned! {at(last.span())=>
-            const _: () = {
+        let checks = |types: &[&Type], lifetime: &TokenStream| {
+            let span = types.last().map_or_else(Span::call_site, |last| at(last.span()));
+            let maps =
+                quote!(#functions #(+ (<#types as __m::codec::DecodeFields<#lifetime>>::IS_MAP as usize))*);
+            let reads_all = quote!(false #(|| <#types as __m::codec::DecodeFields<#lifetime>>::READS_ALL)*);
+            quote_spanned! {span=>
                 ::core::assert!(#maps < 2 || #maps == #functions, #TWO);
                 ::core::assert!(!(#reads_all), #ALL);
-            };
-        })
+            }
+        };
+        let all: Vec<&Type> = flat.iter().map(|f| f.ty).collect();
+        let concrete: Vec<&Type> = all.iter().copied().filter(|ty| !cx.is_generic(ty)).collect();
+        let of_concrete = concrete.last().map(|last| {
+            let checks = checks(&concrete, &quote!('static));
+            quote_spanned!(at(last.span())=> const _: () = { #checks };)
+        });
+        let of_parameters = (all.len() > concrete.len()).then(|| {
+            let checks = checks(&all, &quote!('de));
+            quote!(const { #checks })
+        });
+        (of_concrete, of_parameters)
     }
 }
 

@@ -121,7 +121,10 @@ impl<'a> Field<'a> {
             }
             Form::Serde => {
                 let codec = self.by_serde(cx);
-                quote_spanned!(at(ty.span())=> #codec::encode(#value, __out))
+                let check = (!cx.is_generic(ty)).then(|| {
+                    quote_spanned!(at(ty.span())=> const _: fn() = __m::codec::assert_written_by_serde::<#ty>;)
+                });
+                quote_spanned!(at(ty.span())=> { #check #codec::encode(#value, __out) })
             }
             Form::Function(function) => {
                 let (declared, names) = (cx.declared(), cx.names());
@@ -161,7 +164,7 @@ impl<'a> Field<'a> {
             Form::Serde => {
                 let codec = self.by_serde(cx);
                 let check = (!cx.is_generic(ty)).then(
-                    || quote_spanned!(at(ty.span())=> const _: fn() = __m::codec::assert_serde::<#ty>;),
+                    || quote_spanned!(at(ty.span())=> const _: fn() = __m::codec::assert_read_by_serde::<#ty>;),
                 );
                 quote_spanned!(at(ty.span())=> { #check #codec::decode })
             }
@@ -229,8 +232,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Where the functions of a value that serde writes and reads are. `SerdeProbe` avoids further errors if the type has not both
-    /// traits; it does not know the bounds of parameters.
+    /// Where the functions of a value that serde writes and reads are. `SerdeProbe` avoids further errors if the type has not the
+    /// trait; it does not know the bounds of parameters.
     fn by_serde(&self, cx: &Context<'_>) -> TokenStream {
         let ty = self.ty;
         if cx.is_generic(ty) {

@@ -4,10 +4,10 @@
 //! elsewhere.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
-use syn::{Generics, Ident, Type, parse_quote};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Generics, Ident, Type};
 
-use crate::code::allowed;
+use crate::code::{allowed, at};
 use crate::codec::bounds::Half;
 use crate::codec::field::Field;
 use crate::model::enums::fields_rule;
@@ -185,18 +185,28 @@ impl IdCodec {
 
 /// A type with `#[document(opaque)]`.
 fn opaque(parsed: &Parsed, is_written: bool) -> TokenStream {
-    let mut cx = Context::new(parsed, &[], is_written);
-    if !parsed.generics.params.is_empty() {
-        let own = cx.own();
-        let (written, read) = (&mut cx.write, &mut cx.read);
-        let clause = written.make_where_clause();
-        clause.predicates.push(parse_quote!(#own: __m::serde::Serialize));
-        let clause = read.make_where_clause();
-        clause
-            .predicates
-            .push(parse_quote!(#own: __m::serde::Deserialize<'de>));
+    let cx = Context::new(parsed, &[], is_written);
+    let own = cx.own();
+    let encode = cx.encode(&quote!(<__m::codec::SerdeProbe<#own>>::encode(self, __out)));
+    let missing = quote! {
+        fn missing() -> ::core::option::Option<Self> {
+            <__m::codec::SerdeProbe<#own>>::missing()
+        }
+    };
+    let decode = cx.decode(&quote!(<__m::codec::SerdeProbe<#own>>::decode(__value)), &missing);
+    let span = at(cx.ident.span());
+    // Parameters are reported.
+    let checks = parsed.generics.params.is_empty().then(|| {
+        quote_spanned! {span=>
+            const _: fn() = __m::codec::assert_written_by_serde::<#own>;
+            const _: fn() = __m::codec::assert_read_by_serde::<#own>;
+        }
+    });
+    quote! {
+        #checks
+        #encode
+        #decode
     }
-    cx.by_serde()
 }
 
 /// The codec of a type. `krate`: the path of marula; `is_written`: whether values are written, and not only read.

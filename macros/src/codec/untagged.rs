@@ -117,7 +117,7 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>], generics: &syn::Gen
     let own = cx.own();
     let (params, clause) = (&generics.params, &generics.where_clause);
     let names_ = cx.names();
-    let (owner, mut readers, mut reads) = (cx.ident, Vec::new(), Vec::new());
+    let (owner, mut readers, mut reads, mut all_names) = (cx.ident, Vec::new(), Vec::new(), Vec::new());
     for variant in variants.iter().filter(|v| v.is_read()) {
         let ident = variant.ident;
         let (reader, made) = match (variant.kind, &variant.fields[..]) {
@@ -131,6 +131,7 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>], generics: &syn::Gen
         };
         let names = names(variant);
         readers.push(reader.clone());
+        all_names.push(names.clone());
         reads.push(quote! {
             |__elements| {
                 let __names: &'static __m::codec::Names = const { &#names };
@@ -159,6 +160,9 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>], generics: &syn::Gen
                 __elements: __m::codec::Elements<'de>,
             ) -> ::core::result::Result<::core::option::Option<Self::Partial>, __m::codec::DecodeError> {
                 let __found = __m::codec::read::first_variant_beside(__elements, &[#(#reads),*]);
+                if __found.is_none() && __m::codec::read::names_any(__elements, &[#(const { &#all_names }),*])? {
+                    return ::core::result::Result::Err(__m::codec::read::no_variant_beside());
+                }
                 ::core::result::Result::Ok(__found.map(|(__value, __names)| {
                     __Partial(__value, __names, ::core::marker::PhantomData)
                 }))

@@ -80,19 +80,15 @@ pub(super) fn checks<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> Token
         .map(|accessor| match (&accessor.encryption, &accessor.kind) {
             (Some(encryption), _) => check(accessor, encryption),
             (None, AccessorKind::Typed) => check_elements(accessor),
-            (None, AccessorKind::Opaque) => check_hidden(
-                &accessor.ty,
-                "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
-                 `#[document(as = Type)]`, or encrypt the whole value",
-            ),
+            (None, AccessorKind::Opaque) => check_opaque(&accessor.ty),
             (None, AccessorKind::As(stored)) if is_plain(stored) => TokenStream::new(),
             (None, AccessorKind::As(stored)) => check_stated(&accessor.ty, stored),
-            (None, AccessorKind::Flat { by_function: true }) => check_hidden(
+            (None, AccessorKind::Flat) if accessor.by_function => check_hidden(
                 &accessor.ty,
                 "the function of a flattened field hides the encrypted fields of the value, which would be stored as they are; flatten \
                  the field without `with`",
             ),
-            (None, AccessorKind::Flat { by_function: false }) => TokenStream::new(),
+            (None, AccessorKind::Flat) => TokenStream::new(),
         })
         .collect()
 }
@@ -108,7 +104,13 @@ pub(super) fn contents(ty: &Type) -> Vec<TokenStream> {
         let mut names = vec!["Contents"];
         // The arguments of a type are checked. A type without any can be an alias.
         if inner.is_empty() {
-            names.extend(["Inside", "Entries", "Pointee"]);
+            names.extend([
+                "Inside",
+                "Entries",
+                "Pointee",
+                "PointeesInside",
+                "PointeesOfEntries",
+            ]);
         }
         let probes = names.into_iter().map(|name| Ident::new(name, Span::call_site()));
         probes
@@ -116,6 +118,15 @@ pub(super) fn contents(ty: &Type) -> Vec<TokenStream> {
             .collect::<Vec<_>>()
     });
     probes.collect()
+}
+
+/// Checks that an opaque value, or one in a value of an opaque type, has no encrypted fields.
+pub(super) fn check_opaque(ty: &Type) -> TokenStream {
+    check_hidden(
+        ty,
+        "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
+         `#[document(as = Type)]`, or encrypt the whole value",
+    )
 }
 
 /// Checks that the value of a field, which is stored in its own form, has no encrypted fields. Not checked here are types that
@@ -184,7 +195,7 @@ fn check_elements(accessor: &Accessor) -> TokenStream {
 /// Whether the type is, by its name, an array or a map of values that can be structs.
 fn contains_structs(ty: &Type) -> bool {
     let Type::Path(path) = ty else {
-        return matches!(ty, Type::Array(_));
+        return matches!(ty, Type::Array(_) | Type::Tuple(_));
     };
     let Some(last) = path.path.segments.last() else {
         return false;
@@ -198,7 +209,7 @@ fn contains_structs(ty: &Type) -> bool {
     });
     let name = last.ident.to_string();
     match name.as_str() {
-        "Option" | "Box" => types.next().is_some_and(contains_structs),
+        "Option" | "Box" | "Rc" | "Arc" => types.next().is_some_and(contains_structs),
         "HashMap" | "BTreeMap" => types.nth(1).is_some_and(can_be_struct),
         name if symbol::ARRAYS.contains(&name) => types.next().is_some_and(can_be_struct),
         _ => false,

@@ -50,7 +50,7 @@ fn table(accessors: &[Accessor]) -> TokenStream {
     let schemas = json_schema::entries(accessors);
     let has_documents = accessors.iter().any(|a| match &a.kind {
         AccessorKind::As(stored) => !plain::is_plain(stored),
-        AccessorKind::Typed | AccessorKind::Flat { .. } => !plain::is_plain(&a.ty),
+        AccessorKind::Typed | AccessorKind::Flat => !plain::is_plain(&a.ty),
         AccessorKind::Opaque => false,
     });
     quote! {
@@ -150,7 +150,7 @@ fn accessor(accessor: &Accessor, beside: &TokenStream) -> TokenStream {
         ..
     } = accessor;
     let doc = match kind {
-        AccessorKind::Flat { .. } => {
+        AccessorKind::Flat => {
             format!("The fields of `{ident}`, which are fields of the outer document.")
         }
         _ => format!("The field stored as `{name}`."),
@@ -165,9 +165,11 @@ fn accessor(accessor: &Accessor, beside: &TokenStream) -> TokenStream {
         _ if let Some(encryption) = &accessor.encryption => encrypted::path(accessor, encryption, &step),
         AccessorKind::Typed => typed(ty, &step, &mode),
         AccessorKind::As(stored) => typed(stored, &step, &mode),
-        AccessorKind::Flat { .. } => {
-            typed(ty, &quote!(__m::Path::flat(&self.path, const { #beside })), &mode)
-        }
+        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path, const { #beside })), &mode),
+        AccessorKind::Opaque if accessor.by_function => (
+            quote!(__m::Path<__R, __m::Opaque<__m::ByFunction<#ty>>, __M>),
+            step,
+        ),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
     let docs = documented(docs, &doc);

@@ -56,7 +56,7 @@ pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStrea
                 let schema = stored_as(stored, [&accessor.ty]);
                 (quote!(|__outer| #schema), constraint)
             }
-            AccessorKind::Flat { .. } => (function(&accessor.ty), quote!(FlattenedField)),
+            AccessorKind::Flat => (function(&accessor.ty), quote!(FlattenedField)),
             AccessorKind::Opaque => {
                 let schema = unknown([&accessor.ty]);
                 (quote!(|__outer| #schema), quote!(OpaqueField))
@@ -82,7 +82,7 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
                 let schema = stored_as(stored, [&accessor.ty]);
                 quote!(.field(#name, #schema, #required))
             }
-            AccessorKind::Flat { .. } => {
+            AccessorKind::Flat => {
                 let schema = of(&accessor.ty);
                 quote!(.flattened(#schema))
             }

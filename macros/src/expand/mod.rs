@@ -48,7 +48,11 @@ pub(crate) fn expand(model: &Model, id_codec: &IdCodec) -> TokenStream {
             let plain = values::plain(model, &json_schema::opaque(types));
             quote!(#plain impl<__K, #params> __m::SearchField<__K> for #ty #clause {})
         }
-        Body::BySerde => values::by_serde(model),
+        Body::BySerde(types) => {
+            let hidden = types.iter().map(encrypted::check_opaque);
+            let by_serde = values::by_serde(model, &json_schema::opaque(types));
+            quote!(#(#hidden)* #by_serde)
+        }
         Body::Names(names) => {
             let plain = values::plain(model, &json_schema::names(names));
             quote! {

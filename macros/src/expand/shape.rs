@@ -53,7 +53,7 @@ fn stored(model: &Model, accessor: &Accessor) -> TokenStream {
     match &accessor.kind {
         AccessorKind::As(stored) => quote!(#stored),
         AccessorKind::Opaque => quote!(#krate::__private_v1::Opaque<#ty>),
-        AccessorKind::Typed | AccessorKind::Flat { .. } => quote!(#ty),
+        AccessorKind::Typed | AccessorKind::Flat => quote!(#ty),
     }
 }
 
@@ -244,7 +244,7 @@ fn element(accessor: &Accessor) -> Option<&Type> {
     let ty = match &accessor.kind {
         AccessorKind::Typed => &accessor.ty,
         AccessorKind::As(ty) => ty,
-        AccessorKind::Opaque | AccessorKind::Flat { .. } => return None,
+        AccessorKind::Opaque | AccessorKind::Flat => return None,
     };
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|last| last.ident == "Vec")?;

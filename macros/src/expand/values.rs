@@ -169,7 +169,8 @@ pub(super) fn plain(model: &Model, items: &TokenStream) -> TokenStream {
 }
 
 /// A type that is stored as what its `Serialize` writes. Its paths have the operators and the values of an opaque field.
-pub(super) fn by_serde(model: &Model) -> TokenStream {
+/// `items`: further methods of `Field`.
+pub(super) fn by_serde(model: &Model, items: &TokenStream) -> TokenStream {
     let Model { ident, generics, .. } = model;
     let (params, clause, ty) = (generics.params(), generics.clause(), generics.of(ident));
     quote! {
@@ -178,9 +179,7 @@ pub(super) fn by_serde(model: &Model) -> TokenStream {
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 __m::Path::retype(&path)
             }
-            fn json_schema(_: &mut __m::OuterTypes) -> __m::BsonDocument {
-                __m::BsonDocument::new()
-            }
+            #items
         }
         impl<#params> __m::ListItem for #ty #clause {}
         impl<__K, #params> __m::SearchField<__K> for #ty #clause {}

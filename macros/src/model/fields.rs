@@ -93,6 +93,7 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         required: read && !owner.default && !field.serde.default && !field.serde.omitted,
         encryption,
         skips_none: field.serde.skips_none,
+        by_function: field.serde.with.is_some(),
     })
 }
 
@@ -123,9 +124,7 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
                 "`opaque` and `as` are not allowed on a flattened field, which has no value of its own",
             );
         }
-        return AccessorKind::Flat {
-            by_function: field.serde.with.is_some(),
-        };
+        return AccessorKind::Flat;
     }
     if let Some(ty) = &attributes.stored_as {
         return AccessorKind::As(ty.clone());

@@ -296,8 +296,8 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     check_sparse(index, fields, sink);
 }
 
-/// Finds a unique sparse index of which every document has the keys, because `None` is stored as null: the second document with
-/// `None` would be a duplicate.
+/// Finds unique sparse indexes that contain documents whose nullable key is `None`, of which two would be duplicates. Keys of nested
+/// fields are not checked.
 fn check_sparse(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let (Some(_), Some(span)) = (index.unique, index.sparse) else {
         return;
@@ -306,25 +306,28 @@ fn check_sparse(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
         let [segment] = &key.path.as_ref()?.segments[..] else {
             return None;
         };
-        let field = fields.iter().find(|f| f.ident.as_ref() == Some(segment))?;
-        let is_always_stored = field.is_written() && !field.serde.omitted && field.serde.flatten.is_none();
-        is_always_stored.then_some(field)
+        fields.iter().find(|f| f.ident.as_ref() == Some(segment))
     };
-    let keys: Option<Vec<&Field>> = index.keys.iter().map(field).collect();
-    let nullable = keys
-        .iter()
-        .flatten()
-        .find(|f| f.is_option())
-        .and_then(|f| f.ident.as_ref());
-    if let Some(name) = nullable {
-        sink.at(
-            span,
-            format!(
-                "`sparse` leaves out documents without the field `{name}`, which is stored as null where it is `None`, so that the \
-                 second `None` would be a duplicate; leave `None` out with `#[document(skip_none)]` on the field"
-            ),
-        );
-    }
+    let keys: Vec<&Field> = index.keys.iter().filter_map(field).collect();
+    let is_always_stored = |f: &&&Field| f.is_written() && !f.serde.omitted && f.serde.flatten.is_none();
+    let always = keys.iter().find(is_always_stored).and_then(|f| f.ident.as_ref());
+    let nullable = keys.iter().find(|f| f.is_option() && f.has_form_of_type());
+    let nullable = nullable.and_then(|f| f.ident.as_ref());
+    let (Some(always), Some(nullable)) = (always, nullable) else {
+        return;
+    };
+    let reason = if always == nullable {
+        format!(
+            "`sparse` leaves out documents without the field `{nullable}`, which is stored as null where it is `None`, so that the second \
+             `None` would be a duplicate; leave `None` out with `#[document(skip_none)]` on the field"
+        )
+    } else {
+        format!(
+            "every document has the field `{always}`, so that a sparse index also contains those whose `{nullable}` is `None`, of which two \
+             can be duplicates; use `partial` in place of `sparse`, such as `partial({nullable} > …)`"
+        )
+    };
+    sink.at(span, reason);
 }
 
 fn check_twice(index: &IndexAttribute, sink: &Sink) {

@@ -58,8 +58,8 @@ pub(crate) enum Body {
     Plain,
     /// Stored as one value without accessors, which is that of one of these types, or contains such values.
     Opaque(Vec<Type>),
-    /// Stored as what the type's `Serialize` writes.
-    BySerde,
+    /// Stored as what the type's `Serialize` writes, with values of these types.
+    BySerde(Vec<Type>),
     /// An enum of unit variants, which is stored as one of these names.
     Names(Vec<String>),
     /// An enum with data.
@@ -72,8 +72,8 @@ impl Body {
         match self {
             Self::Struct(accessors) => accessors.iter().flat_map(Accessor::types).collect(),
             Self::Newtype(newtype) => std::iter::once(&newtype.ty).chain(&newtype.converted).collect(),
-            Self::Plain | Self::BySerde | Self::Names(_) => Vec::new(),
-            Self::Opaque(types) => types.iter().collect(),
+            Self::Plain | Self::Names(_) => Vec::new(),
+            Self::Opaque(types) | Self::BySerde(types) => types.iter().collect(),
             Self::Enum(variants) => variants.iter().flat_map(Variant::types).collect(),
         }
     }
@@ -98,12 +98,14 @@ pub(crate) struct Accessor {
     pub(crate) encryption: Option<Encryption>,
     /// Whether `None` is left out because of `skip_none`.
     pub(crate) skips_none: bool,
+    /// Whether a function writes or reads the value.
+    pub(crate) by_function: bool,
 }
 
 impl Accessor {
     /// Whether the fields of the value are fields of the outer document.
     pub(crate) fn is_flat(&self) -> bool {
-        matches!(self.kind, AccessorKind::Flat { .. })
+        matches!(self.kind, AccessorKind::Flat)
     }
 
     fn types(&self) -> impl Iterator<Item = &Type> {
@@ -133,10 +135,7 @@ pub(crate) enum AccessorKind {
     /// Stored in the form of this type.
     As(Type),
     /// Its fields are fields of the outer document.
-    Flat {
-        /// Whether a function writes and reads them.
-        by_function: bool,
-    },
+    Flat,
 }
 
 /// A type around a value.
@@ -290,7 +289,14 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
     };
     if parsed.attributes.opaque {
         reject_encrypted("a field of an opaque type");
-        return Body::BySerde;
+        if let Some(param) = parsed.generics.params.first() {
+            sink.on(
+                param,
+                "an opaque type has no parameters, because encrypted fields of their types would not be found; mark the fields of this \
+                 type `#[document(opaque)]`",
+            );
+        }
+        return Body::BySerde(written_types(parsed));
     }
     if parsed.serde.conversion.is_some() {
         reject_encrypted("a field of a type with a serde conversion");
@@ -319,18 +325,23 @@ fn converted(parsed: &Parsed) -> Body {
     if let Some(written) = &parsed.serde.written_as {
         return Body::Opaque(vec![written.clone()]);
     }
+    let types = written_types(parsed);
+    if types.is_empty() {
+        Body::Plain
+    } else {
+        Body::Opaque(types)
+    }
+}
+
+/// The types of the fields that are written, those of all variants.
+fn written_types(parsed: &Parsed) -> Vec<Type> {
     let fields: Vec<&parse::Field> = match &parsed.body {
         parse::Body::Named(fields) | parse::Body::Tuple(fields) => fields.iter().collect(),
         parse::Body::Enum(variants) => variants.iter().flat_map(|v| v.shape.fields()).collect(),
         parse::Body::Empty => Vec::new(),
     };
     let written = fields.iter().filter(|f| f.is_written());
-    let types: Vec<Type> = written.map(|f| f.ty.clone()).collect();
-    if types.is_empty() {
-        Body::Plain
-    } else {
-        Body::Opaque(types)
-    }
+    written.map(|f| f.ty.clone()).collect()
 }
 
 /// A newtype, or another struct that serde stores as its only field.

@@ -61,7 +61,7 @@ pub(crate) struct Field {
 impl Field {
     /// Whether the field is a `PhantomData`, which is not stored.
     pub(crate) fn is_phantom(&self) -> bool {
-        let is_phantom = matches!(&self.ty, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "PhantomData"));
+        let is_phantom = matches!(ungrouped(&self.ty), Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "PhantomData"));
         is_phantom && self.attributes.opaque.is_none() && self.serde.with.is_none()
     }
 
@@ -71,7 +71,31 @@ impl Field {
 
     /// Whether the type is an `Option`, as far as its name shows.
     pub(crate) fn is_option(&self) -> bool {
-        matches!(&self.ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+        matches!(ungrouped(&self.ty), Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+    }
+
+    /// Whether the value is stored in the form of the field's type.
+    pub(crate) fn has_form_of_type(&self) -> bool {
+        self.attributes.stored_as.is_none() && self.serde.functions.write.is_none()
+    }
+
+    /// Whether the field is stored as `_id` by its own name.
+    fn is_id(&self) -> bool {
+        match &self.serde.rename {
+            Some(name) => name.value == "_id",
+            None => self.attributes.id.is_some() || self.ident.as_ref().is_some_and(|ident| ident == "_id"),
+        }
+    }
+}
+
+/// The type without the groups of a `macro_rules!` around it.
+pub(crate) fn ungrouped(mut ty: &Type) -> &Type {
+    loop {
+        ty = match ty {
+            Type::Group(group) => &group.elem,
+            Type::Paren(paren) => &paren.elem,
+            _ => return ty,
+        };
     }
 }
 
@@ -150,7 +174,17 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
         skip_none: attributes.skip_none,
     };
     serde::check(&input.attrs, sink);
-    let serde = serde::container(&input.attrs, sink);
+    let mut serde = serde::container(&input.attrs, sink);
+    if attributes.opaque {
+        // What serde's derives make of them is stored.
+        (serde.conversion, serde.read_as, serde.written_as) = (None, None, None);
+    }
+    if attributes.skip_none && (attributes.opaque || !has_named_fields(&input.data)) {
+        sink.on(
+            &input.ident,
+            "`skip_none` has no effect here: it is for the named fields of a type that is not `opaque`",
+        );
+    }
     let body = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => {
@@ -194,6 +228,15 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     }
 }
 
+fn has_named_fields(data: &Data) -> bool {
+    let is_named = |fields: &Fields| matches!(fields, Fields::Named(_));
+    match data {
+        Data::Struct(data) => is_named(&data.fields),
+        Data::Enum(data) => data.variants.iter().any(|variant| is_named(&variant.fields)),
+        Data::Union(_) => false,
+    }
+}
+
 /// What a field's attributes depend on in its type.
 #[derive(Clone, Copy)]
 struct Owner {
@@ -219,15 +262,28 @@ fn field(field: &syn::Field, owner: Owner, sink: &Sink) -> Field {
 fn skip_none(field: &mut Field, owner: Owner, sink: &Sink) {
     let own = field.attributes.skip_none;
     let is_skipped = own.map_or(owner.skip_none, |(_, is_skipped)| is_skipped);
-    let reason = if field.ident.is_none() {
+    let is_by_default = |path: &syn::ExprPath| {
+        let segments: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
+        segments.ends_with(&["Option".to_owned(), "is_none".to_owned()])
+    };
+    let reason = if field.is_id() {
+        "the id is always stored"
+    } else if field.ident.is_none() {
         "an item without a name is always stored"
     } else if !field.is_option() {
         "only an `Option` is left out, and the type of the field is another one as far as its name shows"
     } else if field.serde.flatten.is_some() {
         "the fields of a flattened `None` are left out anyway"
-    } else if field.serde.omitted {
+    } else if !field.serde.functions.omit_if.as_ref().is_none_or(is_by_default) {
         "`skip_serializing_if` decides already"
     } else {
+        if is_skipped && field.serde.functions.default.is_some() {
+            sink.on(
+                &field.ty,
+                "a missing field is `None` with `skip_none`, so that `default` has no effect; remove it, or add `#[document(skip_none = \
+                 false)]`",
+            );
+        }
         if is_skipped {
             field.serde.functions.omit_if = Some(syn::parse_quote!(::core::option::Option::is_none));
             field.serde.omitted = true;

@@ -294,7 +294,11 @@ macro_rules! stored_sets {
             for $set<S $(, $hasher)?>
         {
             fn store(value: &$set<T $(, $hasher)?>) -> Result<Self, EncodeError> {
-                value.iter().map(S::store).collect()
+                let stored: Self = value.iter().map(S::store).collect::<Result<_, _>>()?;
+                if stored.len() < value.len() {
+                    return Err(EncodeError::new("two items of the set are stored as the same one"));
+                }
+                Ok(stored)
             }
 
             fn load(self) -> Result<$set<T $(, $hasher)?>, DecodeError> {

@@ -155,11 +155,11 @@ impl<T> BySerde<T> {
     }
 }
 
-/// [`BySerde`] for a type that may not have both traits: it then has the functions of [`NoForm`].
+/// [`BySerde`] for a type that may not have the traits: it then has the functions of [`NoForm`].
 #[derive(Debug)]
 pub struct SerdeProbe<T>(PhantomData<fn() -> T>);
 
-impl<T: OpaqueValue> SerdeProbe<T> {
+impl<T: Serialize> SerdeProbe<T> {
     /// [`BySerde::encode`].
     ///
     /// # Errors
@@ -167,7 +167,9 @@ impl<T: OpaqueValue> SerdeProbe<T> {
     pub fn encode(value: &T, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         serde::write(out, value)
     }
+}
 
+impl<T: DeserializeOwned> SerdeProbe<T> {
     /// [`BySerde::decode`].
     ///
     /// # Errors
@@ -183,19 +185,33 @@ impl<T: OpaqueValue> SerdeProbe<T> {
     }
 }
 
-/// The types of fields with `#[document(opaque)]`.
+/// The types of fields with `#[document(opaque)]` that are written.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no form that serde writes and reads",
-    label = "`opaque` needs `Serialize` and `Deserialize` of `{Self}`",
-    note = "derive both, or store the field as another type by `#[document(as = Type)]`"
+    message = "`{Self}` has no form that serde writes",
+    label = "`opaque` needs `Serialize` of `{Self}`",
+    note = "derive or implement it, or store the field as another type by `#[document(as = Type)]`"
 )]
-pub trait OpaqueValue: Serialize + DeserializeOwned {}
+pub trait WrittenBySerde {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + DeserializeOwned> OpaqueValue for T {}
+impl<T: Serialize> WrittenBySerde for T {}
 
-/// Fails to compile, at the span of the type of an opaque field, if serde does not write and read it.
-pub fn assert_serde<T: OpaqueValue>() {}
+/// The types of fields with `#[document(opaque)]` that are read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no form that serde reads",
+    label = "`opaque` needs `Deserialize` of `{Self}`",
+    note = "derive or implement it, or store the field as another type by `#[document(as = Type)]`"
+)]
+pub trait ReadBySerde {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> ReadBySerde for T {}
+
+/// Fails to compile, at the span of the type of an opaque field, if serde does not write it.
+pub fn assert_written_by_serde<T: WrittenBySerde>() {}
+
+/// Fails to compile, at the span of the type of an opaque field, if serde does not read it.
+pub fn assert_read_by_serde<T: ReadBySerde>() {}
 
 /// Fails to compile, at the span of the type in `as`, if the field's type is not stored as it.
 pub fn assert_stored_as<T, S: StoredAs<T>>() {}

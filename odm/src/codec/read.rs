@@ -1,6 +1,6 @@
 //! Reads documents by the tables of keys of types. The code of the derives calls these functions.
 
-use crate::bson::codec::{END, Elements, Fields, OTHER, Value};
+use crate::bson::codec::{END, Elements, Fields, Names, OTHER, Value};
 use crate::bson::{DecodeError, ElementType};
 use crate::codec::{Decode, DecodeFields};
 
@@ -99,6 +99,19 @@ pub fn unknown_variant(known: &[&str]) -> DecodeError {
 pub(super) fn has_any(mut elements: Elements<'_>, keys: &[&str]) -> Result<bool> {
     while let Some((key, _)) = elements.next_entry()? {
         if keys.contains(&key) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a document has a field of one of the types.
+///
+/// # Errors
+/// The document is malformed.
+pub fn names_any(mut elements: Elements<'_>, types: &[&'static Names]) -> Result<bool> {
+    while let Some((key, _)) = elements.next_entry()? {
+        if types.iter().any(|names| names.contains(key)) {
             return Ok(true);
         }
     }

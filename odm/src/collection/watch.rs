@@ -8,7 +8,7 @@ use futures_core::{FusedStream, Stream};
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
-use crate::collection::decode::ReadAs;
+use crate::collection::decode::{Found, ReadAs};
 use crate::collection::{Collection, filter_of};
 use crate::driver::options::ChangeStreamOptions;
 use crate::driver::{self, ChangeOperation, ChangeStreamEvent, Namespace, ResumeToken, action};
@@ -18,8 +18,8 @@ use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::update::DocumentItem;
 
-/// An event whose documents are not decoded.
-type RawEvent = ChangeStreamEvent<RawDocumentBuf>;
+/// An event whose documents the driver decodes from the reply.
+type FoundEvent<D> = ChangeStreamEvent<Found<D>>;
 
 impl<D: Model> Collection<D> {
     /// Watches the changes of the documents in the collection. Requires a replica set or a sharded
@@ -52,7 +52,7 @@ impl<D: Model> Collection<D> {
         Watch {
             collection: self,
             pipeline: Ok(Vec::new()),
-            action: Ok(self.inner.watch()),
+            action: Ok(self.inner.watch().with_type()),
         }
     }
 }
@@ -62,7 +62,7 @@ impl<D: Model> Collection<D> {
 pub struct Watch<'a, D> {
     collection: &'a Collection<D>,
     pipeline: Result<Vec<Document>>,
-    action: Result<action::Watch<'a, RawEvent>>,
+    action: Result<action::Watch<'a, FoundEvent<D>>>,
 }
 
 impl<'a, D: Model> Watch<'a, D> {
@@ -207,7 +207,7 @@ fn of_full_document(filter: Document) -> Result<Document> {
 /// `_id` of the document. The next read returns the event after it.
 #[must_use = "events are received as they are read"]
 pub struct ChangeStream<D> {
-    inner: driver::ChangeStream<RawEvent>,
+    inner: driver::ChangeStream<FoundEvent<D>>,
     namespace: Namespace,
     document: std::marker::PhantomData<fn() -> D>,
 }
@@ -266,13 +266,13 @@ impl<D> ChangeStream<D> {
     /// # Ok(()) });
     /// ```
     pub fn into_driver(self) -> driver::ChangeStream<ChangeStreamEvent<RawDocumentBuf>> {
-        self.inner
+        self.inner.with_type()
     }
 }
 
 impl<D: Model> ChangeStream<D> {
-    fn typed(namespace: &Namespace, event: RawEvent) -> Result<ChangeStreamEvent<D>> {
-        event.try_map(|raw| ReadAs::model().decode(namespace, &raw))
+    fn typed(namespace: &Namespace, event: FoundEvent<D>) -> Result<ChangeStreamEvent<D>> {
+        event.try_map(|found| found.into_result(namespace, ReadAs::model()))
     }
 
     /// The next event. Waits for it; returns `None` only after the stream has ended.

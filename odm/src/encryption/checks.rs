@@ -48,7 +48,7 @@ pub fn assert_not_null<T: NotNull>() {}
 #[diagnostic::on_unimplemented(
     message = "`None` would be stored as null, which cannot be encrypted",
     label = "an encrypted `Option` must not be stored if it is `None`",
-    note = "add `#[serde(skip_serializing_if = \"Option::is_none\")]` to the field"
+    note = "add `#[document(skip_none)]` to the field"
 )]
 pub trait NotNull {}
 impl<T: EncryptedValue> NotNull for T {}
@@ -198,6 +198,28 @@ impl<T: Deref<Target: Held>> Pointee<T> {
     pub const SCHEMA: SchemaOf = T::Target::SCHEMA;
 }
 
+/// As [`Pointee`], of the pointers in an array.
+#[derive(Debug)]
+pub struct PointeesInside<T: ?Sized>(PhantomData<T>);
+
+impl<P: Deref<Target: Held>, T: IntoIterator<Item = P>> PointeesInside<T> {
+    /// As [`Contents::ENCRYPTED`].
+    pub const ENCRYPTED: bool = P::Target::ENCRYPTED;
+    /// As [`Contents::SCHEMA`].
+    pub const SCHEMA: SchemaOf = P::Target::SCHEMA;
+}
+
+/// As [`Pointee`], of the pointers in a map.
+#[derive(Debug)]
+pub struct PointeesOfEntries<T: ?Sized>(PhantomData<T>);
+
+impl<K, P: Deref<Target: Held>, T: IntoIterator<Item = (K, P)>> PointeesOfEntries<T> {
+    /// As [`Contents::ENCRYPTED`].
+    pub const ENCRYPTED: bool = P::Target::ENCRYPTED;
+    /// As [`Contents::SCHEMA`].
+    pub const SCHEMA: SchemaOf = P::Target::SCHEMA;
+}
+
 /// As [`Inside`], of the values of a map whose keys have no typed paths.
 #[derive(Debug)]
 pub struct Entries<T: ?Sized>(PhantomData<T>);
@@ -220,4 +242,6 @@ pub trait NoContents {
 impl<T: ?Sized> NoContents for Contents<T> {}
 impl<T: ?Sized> NoContents for Inside<T> {}
 impl<T: ?Sized> NoContents for Pointee<T> {}
+impl<T: ?Sized> NoContents for PointeesInside<T> {}
+impl<T: ?Sized> NoContents for PointeesOfEntries<T> {}
 impl<T: ?Sized> NoContents for Entries<T> {}

@@ -70,8 +70,8 @@
 //! `ObjectId`, `DateTime`, `Timestamp`, `Decimal128`, `Binary`, `Regex`, UUIDs, the dates and decimals of the other
 //! crates, enums of unit variants, newtypes of these, and, without queries, embedded documents and arrays.
 //!
-//! Null cannot be encrypted. An `Option` needs `#[serde(skip_serializing_if = "Option::is_none")]`, so that `None` is
-//! not stored; filters take the value inside, and [`unset`] removes it.
+//! Null cannot be encrypted. An `Option` needs `#[document(skip_none)]`, so that `None` is not stored;
+//! filters take the value inside, and [`unset`] removes it.
 //!
 //! An embedded document can have encrypted fields, with the path `address.street`. The server does not encrypt `_id`
 //! and fields inside of arrays, maps, enums and `opaque` values; such models do not compile, or a schema plan rejects them with
@@ -91,7 +91,7 @@
 //! | values of expressions ([`lit`](crate::expr::lit)) whose type has encrypted fields, stages of updates that set one | an error with every client, because the values of expressions are not encrypted |
 //! | a field with `opaque` | its type has no encrypted fields, and neither has a type that is named in it as an argument, such as that of an `Arc`, a tuple or a map |
 //! | a field with `as` | `Type` has as many encrypted fields as the field's type and each type that is named in it, or none and only known fields (a derived type, or arrays and maps of it), or is a scalar |
-//! | an alias without arguments, such as `type Shared = Arc<Mutex<Address>>` | pointers and cells of the standard library (`Arc`, `Rc`, `Weak`, `Cell`, `RefCell`, `OnceCell`, `LazyCell`, `Mutex`, `RwLock`, `OnceLock`, `LazyLock`, `Reverse`, `Wrapping`, `Saturating`) around a type with typed paths or around one another; the values of arrays, maps and all other types with `IntoIterator` that are of this kind |
+//! | an alias without arguments, such as `type Shared = Arc<Mutex<Address>>` | pointers and cells of the standard library (`Arc`, `Rc`, `Weak`, `Cell`, `RefCell`, `OnceCell`, `LazyCell`, `Mutex`, `RwLock`, `OnceLock`, `LazyLock`, `Reverse`, `Wrapping`, `Saturating`) around a type with typed paths, a pointer around a cell, and cells around one another; the values of arrays, maps and all other types with `IntoIterator` that are of this kind |
 //!
 //! Not found, because neither the derives nor the types show it:
 //!
@@ -100,9 +100,9 @@
 //! - an alias of a cell, a lock or a tuple that is not of the kinds above, such as `type Shared = arc_swap::ArcSwap<Address>`,
 //!   `once_cell::sync::OnceCell<Address>` or `parking_lot::Mutex<Address>`. If the field has this type without an alias, its argument
 //!   is found;
-//! - an alias of a `Box` around one of the pointers and cells above, and of an `Option`, an array or a map around one inside of
-//!   another type: `type A = Box<Mutex<Address>>`, `Arc<Option<Mutex<Address>>>`, `Arc<Mutex<Vec<Rc<Address>>>>`,
-//!   `BTreeMap<i32, Vec<Mutex<Address>>>`. `Box<Address>`, `Option<Mutex<Address>>`, `Vec<Mutex<Address>>` and
+//! - an alias of a cell around a pointer to a cell, and of an `Option`, an array or a map around one inside of another type:
+//!   `type A = Mutex<Arc<Mutex<Address>>>`, `Arc<Option<Mutex<Address>>>`, `Arc<Mutex<Vec<Rc<Address>>>>`,
+//!   `BTreeMap<i32, Vec<Mutex<Address>>>`. `Box<Address>`, `Box<Mutex<Address>>`, `Option<Mutex<Address>>`, `Vec<Mutex<Address>>` and
 //!   `Arc<Mutex<Option<Address>>>` are found, and so are the arguments of all these types without an alias;
 //! - what a conversion to the type of `as`, or a function of `serde(with = "…")`, makes of the value: a scalar can be the text of the value, a document
 //!   without encrypted fields can have all its values, and one with them can have the value in another field than the encrypted one;

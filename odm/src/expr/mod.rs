@@ -73,7 +73,7 @@ use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
-use crate::path::field::Opaque;
+use crate::path::field::{ByFunction, Opaque};
 use crate::path::{AsPath, Maybe, MaybeVariable, Mode, RawPath, Read, Types, Variable, check_path};
 use crate::relaxed_json::relaxed;
 
@@ -312,6 +312,7 @@ impl<T> Fits<Option<T>> for T {}
 impl<T> Fits<Option<T>> for Option<Option<T>> {}
 impl<T> Fits<Box<T>> for T {}
 impl<T> Fits<T> for Opaque<T> {}
+impl<T> Fits<T> for Opaque<ByFunction<T>> {}
 
 macro_rules! fits {
     ($($from:ty => $($to:ty)*;)*) => { $( $(

@@ -31,8 +31,7 @@
 //!     ssn: String,
 //!     #[document(encrypted(range(min = 0, max = 200)))]
 //!     age: i32,
-//!     #[document(encrypted)]
-//!     #[serde(skip_serializing_if = "Option::is_none")]
+//!     #[document(encrypted, skip_none)]
 //!     notes: Option<String>,
 //!     address: Address,
 //! }

@@ -65,5 +65,4 @@
 //! - `chrono::DateTime<Utc>` is stored as a BSON date. A date that was stored as text is an
 //!   error: convert the data, or store the field as text by `#[document(as = String)]`.
 //! - `u32` and larger unsigned integers are stored as Int64; a `u64` above `i64::MAX` is an error.
-//! - `None` is stored as null unless the field has `#[serde(skip_serializing_if =
-//!   "Option::is_none")]`; `is_null` matches both.
+//! - `None` is stored as null unless the field or the model has `#[document(skip_none)]`; `is_null` matches both.

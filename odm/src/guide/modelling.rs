@@ -177,7 +177,8 @@
 //!
 //! `None` is stored as null, as serde's derives write it. With `#[document(skip_none)]` on the type or on a field it is left out
 //! instead: `inc` and `push` then create the value, a sparse index does not contain the document, and `set(None)` removes the field.
-//! `#[document(skip_none = false)]` on a field keeps null. Both are read as `None`, and `is_null` matches both.
+//! `#[document(skip_none = false)]` on a field keeps null. Both are read as `None`, and `is_null` matches both; a flattened `Option` of a
+//! type of which no field is stored is read as `None`, too.
 //!
 //! ```
 //! use marula::{Document, prelude::*};

@@ -143,8 +143,12 @@ pub trait DerivedDocument: Field {}
 /// implementation defines.
 ///
 /// Every operator of scalars is allowed on it. A value is given as a `&T`, which is sent in the form that its `Serialize`
-/// writes, or as a [`Bson`] or a [`Document`] in the stored form, which nothing checks.
+/// writes, or as a [`Bson`] or a [`Document`] in the stored form, which nothing checks. If a function of `#[serde(with = "…")]` writes
+/// the field, only the latter are values.
 pub struct Opaque<T>(PhantomData<fn() -> T>);
+
+/// The type in the [`Opaque`] of a field whose form a function of `#[serde(with = "…")]` defines, so that its operators take no `&T`.
+pub struct ByFunction<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {
     ($([$($generics:tt)*] $t:ty: $schema:expr;)*) => { $(
@@ -201,14 +205,17 @@ impl Field for u8 {
     }
 }
 
+/// The type of the values at the path of a `T`: without pointers, which are not stored.
+type ValueOf<T, R, M> = <<T as Field>::Nav<R, M> as AsPath>::Value;
+
 macro_rules! maps {
-    ($([$($generics:tt)*] $t:ty;)*) => { $(
+    ($([$($generics:tt)*] $t:ty => $of:ty;)*) => { $(
         impl<K: MapKey, V: Field, $($generics)*> Field for $t {
             const ENCRYPTS_ELEMENTS: bool = V::ENCRYPTS || V::ENCRYPTS_ELEMENTS;
-            type Nav<R, M: Mode> = Path<R, $t, M>;
+            type Nav<R, M: Mode> = Path<R, $of, M>;
             #[inline]
-            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
-                path
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+                path.into_type()
             }
             fn json_schema(outer: &mut OuterTypes) -> Document {
                 json_schema::map(V::json_schema(outer))
@@ -218,8 +225,8 @@ macro_rules! maps {
 }
 
 maps! {
-    [S] HashMap<K, V, S>;
-    [] BTreeMap<K, V>;
+    [S] HashMap<K, V, S> => HashMap<K, ValueOf<V, R, M::Optional>, S>;
+    [] BTreeMap<K, V> => BTreeMap<K, ValueOf<V, R, M::Optional>>;
 }
 
 fn array<T: Field>(outer: &mut OuterTypes, length: Option<usize>) -> Document {
@@ -234,9 +241,6 @@ fn list<T: Field>(outer: &mut OuterTypes, length: Option<usize>) -> Document {
         other => json_schema::types(&[other, "array"]),
     }
 }
-
-/// The type of the values at the path of a `T`: without pointers, which are not stored.
-type ValueOf<T, R, M> = <<T as Field>::Nav<R, M> as AsPath>::Value;
 
 macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty => $of:ty: $length:expr, $schema:ident;)*) => { $(

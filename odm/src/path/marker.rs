@@ -317,7 +317,7 @@ tuples! {
     A B C D E F G H I J K L;
 }
 
-/// What [`entry`](crate::PathOps::entry) takes as a key of type `K`: a `K`, a reference to one, and a text for a `String`.
+/// What [`entry`](crate::PathOps::entry) takes as a key of type `K`: a `K`, a reference to one, and a text for one of texts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of a map with keys of type `{K}`",
     label = "expected a `{K}`"
@@ -339,10 +339,20 @@ impl<K: MapKey> EntryKey<K> for &K {
     }
 }
 
-impl EntryKey<String> for &str {
-    fn text(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self)
-    }
+macro_rules! texts {
+    ($($key:ty: $($t:ty)*;)*) => { $($(
+        impl EntryKey<$key> for $t {
+            fn text(&self) -> Cow<'_, str> {
+                Cow::Borrowed(self)
+            }
+        }
+    )*)* };
+}
+texts! {
+    String: &str &&str Cow<'_, str> &Cow<'_, str> &Box<str> &std::rc::Rc<str> &std::sync::Arc<str>;
+    Box<str>: &str;
+    std::rc::Rc<str>: &str;
+    std::sync::Arc<str>: &str;
 }
 
 impl<A: Array> Array for Option<A> {

@@ -88,7 +88,8 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$unset", Ok(Bson::String(String::new())))
     }
 
-    /// `$setOnInsert`: sets the field to the value if an upsert inserts a document.
+    /// `$setOnInsert`: sets the field to the value if an upsert inserts a document; nothing if the value is `None` and the field has
+    /// `#[document(skip_none)]`.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -99,7 +100,10 @@ pub trait UpdateOps: AsPath + Sized {
     where
         Self::Mode: Writable,
     {
-        operation(self, "$setOnInsert", value.into_value())
+        match value.into_value() {
+            Ok(Bson::Null) if self.raw().skips_null() => Update::empty(),
+            value => operation(self, "$setOnInsert", value),
+        }
     }
 
     /// `$inc`: adds the value to the field. A missing field is set to the value.

@@ -40,6 +40,7 @@ struct Product {
     sizes: Vec<(String, i32)>,
     none: (),
     maker: Arc<Stock>,
+    makers: HashMap<String, Arc<Stock>>,
     label: Arc<str>,
     parts: Option<Arc<Vec<i32>>>,
 }
@@ -61,6 +62,7 @@ fn product() -> Product {
         sizes: vec![("s".to_owned(), 1)],
         none: (),
         maker: Arc::new(Stock { count: 7 }),
+        makers: HashMap::new(),
         label: "chair".into(),
         parts: Some(Arc::new(vec![1, 2])),
     }
@@ -94,6 +96,7 @@ async fn entries_have_the_keys_of_the_map() {
     assert_eq!(products.find_by_id(1).required().await.unwrap(), product());
 
     let lang = Lang("de".to_owned());
+    let label: Arc<str> = "chair".into();
     let count = products.count(|p| {
         p.sold().entry(Channel::InStore).count().gt(2)
             & p.names().entry(&lang).eq("Stuhl")
@@ -105,12 +108,14 @@ async fn entries_have_the_keys_of_the_map() {
             & p.none().eq(())
             & p.maker().count().eq(7)
             & p.label().starts_with("ch")
+            & p.label().eq(&label)
             & p.parts().contains(2)
     });
     assert_eq!(count.await.unwrap(), 1);
 
     let key = ObjectId::new();
     let names = BTreeMap::from([(Lang("en".to_owned()), "chair".to_owned())]);
+    let makers = HashMap::from([("x".to_owned(), Arc::new(Stock { count: 1 }))]);
     products
         .update_by_id(1, |p| {
             (
@@ -121,7 +126,8 @@ async fn entries_have_the_keys_of_the_map() {
                 p.size().set((3, 4.0)),
                 p.sizes().push(("m".to_owned(), 2)),
                 p.maker().set(Arc::new(Stock { count: 8 })),
-                p.label().set("table"),
+                p.label().set(Arc::<str>::from("table")),
+                p.makers().set(&makers),
                 p.parts().push(3),
                 p.names().set(&names),
             )
@@ -138,6 +144,7 @@ async fn entries_have_the_keys_of_the_map() {
         size: (3, 4.0),
         sizes: vec![("s".to_owned(), 1), ("m".to_owned(), 2)],
         maker: Arc::new(Stock { count: 8 }),
+        makers,
         label: "table".into(),
         parts: Some(Arc::new(vec![1, 2, 3])),
         names: BTreeMap::from([(Lang("en".to_owned()), "chair".to_owned())]),

@@ -27,6 +27,88 @@ struct User {
     names: Vec<Option<String>>,
 }
 
+/// A date that functions write as text.
+mod day {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde passes a reference")]
+    pub(super) fn serialize<S: Serializer>(day: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        day.map(|day| format!("day {day}")).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.and_then(|text| text.strip_prefix("day ")?.parse().ok()))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[serde(default)]
+#[document(collection = "settings", skip_none)]
+struct Settings {
+    _id: i64,
+    limit: Option<i64>,
+    #[serde(with = "day")]
+    #[document(opaque)]
+    day: Option<u32>,
+    #[document(as = Option<marula::forms::Millis>)]
+    pause: Option<std::time::Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            _id: 0,
+            limit: Some(10),
+            day: Some(1),
+            pause: Some(std::time::Duration::from_millis(5)),
+        }
+    }
+}
+
+/// `None` is read as `None`, whatever the default is and however the field is written.
+#[tokio::test]
+async fn a_value_that_is_left_out_is_none() {
+    let env = Env::open().await;
+    let all = env.collection::<Settings>();
+    let none = Settings {
+        _id: 1,
+        limit: None,
+        day: None,
+        pause: None,
+    };
+    for settings in [
+        &none,
+        &Settings {
+            _id: 2,
+            ..Settings::default()
+        },
+    ] {
+        all.insert_one(settings).await.unwrap();
+        assert_eq!(all.find_by_id(settings._id).required().await.unwrap(), *settings);
+    }
+    let raw = all.driver().clone_with_type::<BsonDocument>();
+    assert_eq!(
+        raw.find_one(doc! { "_id": 1 }).await.unwrap(),
+        Some(doc! { "_id": 1_i64 })
+    );
+    let upsert = all.update_one(
+        |s| s._id().eq(3),
+        |s| {
+            (
+                s.limit().set_on_insert(None::<i64>),
+                s.day().set(Bson::from("day 4")),
+            )
+        },
+    );
+    upsert.upsert(true).await.unwrap();
+    assert_eq!(
+        raw.find_one(doc! { "_id": 3 }).await.unwrap(),
+        Some(doc! { "_id": 3_i64, "day": "day 4" })
+    );
+    env.close().await;
+}
+
 #[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "users")]
 struct Plain {

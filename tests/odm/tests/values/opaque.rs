@@ -29,10 +29,27 @@ impl<'de> Deserialize<'de> for Money {
     }
 }
 
-/// A pair with parameters, of which serde's derive writes the form.
+/// A pair, of which serde's derive writes the form: the conversion is its business.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(from = "(i32, String)", into = "(i32, String)")]
 #[document(opaque)]
-struct Pair<A, B>(A, B);
+struct Pair(i32, String);
+
+impl From<(i32, String)> for Pair {
+    fn from((number, name): (i32, String)) -> Self {
+        Pair(number, name)
+    }
+}
+
+impl From<Pair> for (i32, String) {
+    fn from(pair: Pair) -> Self {
+        (pair.0, pair.1)
+    }
+}
+
+/// A type that is only written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct Computed(i32);
 
 /// A type of another crate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +65,10 @@ struct Bill {
     parts: Vec<Money>,
     by_name: BTreeMap<String, Money>,
     discount: Option<Money>,
-    pair: Pair<i32, String>,
+    pair: Pair,
+    #[serde(skip_deserializing)]
+    #[document(opaque)]
+    computed: Computed,
     #[document(opaque)]
     foreign: Foreign,
 }
@@ -61,6 +81,7 @@ fn bill() -> Bill {
         by_name: BTreeMap::from([("a".to_owned(), Money { cents: 7 })]),
         discount: None,
         pair: Pair(1, "x".to_owned()),
+        computed: Computed(0),
         foreign: Foreign { name: "n".to_owned() },
     }
 }
@@ -74,7 +95,7 @@ async fn an_opaque_type_is_stored_by_serde_at_every_place() {
     let stored = raw.find_one(doc! {}).await.unwrap().unwrap();
     let expected = doc! {
         "_id": 1_i64, "total": "5 ct", "parts": ["2 ct", "3 ct"], "by_name": { "a": "7 ct" }, "discount": null,
-        "pair": [1, "x"], "foreign": { "name": "n" },
+        "pair": [1, "x"], "computed": 0, "foreign": { "name": "n" },
     };
     assert_eq!(stored, expected);
     assert_eq!(bills.find_by_id(1).required().await.unwrap(), bill());

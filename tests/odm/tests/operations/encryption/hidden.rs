@@ -315,6 +315,8 @@ type Boxed = Box<Wallet>;
 type Optional = Option<Mutex<Wallet>>;
 type InCell = Arc<Mutex<Option<Wallet>>>;
 type BoxedCell = Box<Mutex<Wallet>>;
+type Shelf = Vec<Arc<Mutex<Wallet>>>;
+type Shelves = std::collections::HashMap<String, Arc<std::sync::RwLock<Wallet>>>;
 // Not found: a cell in an `Option` or in a collection in another type.
 type OptionalCell = Arc<Option<Mutex<Wallet>>>;
 type CellsByNumber = std::collections::BTreeMap<i32, Vec<Mutex<Wallet>>>;
@@ -351,6 +353,8 @@ hiding! {
     HidingOptional: Optional;
     HidingInCell: InCell;
     HidingBoxedCell: BoxedCell;
+    HidingShelf: Shelf;
+    HidingShelves: Shelves;
     NotFoundOptional: OptionalCell;
     NotFoundByNumber: CellsByNumber;
 }
@@ -367,6 +371,8 @@ fn aliases_of_pointers_cells_and_collections_show_their_values() {
         (HidingOptional::encrypted_fields(), "Optional"),
         (HidingInCell::encrypted_fields(), "InCell"),
         (HidingBoxedCell::encrypted_fields(), "BoxedCell"),
+        (HidingShelf::encrypted_fields(), "Shelf"),
+        (HidingShelves::encrypted_fields(), "Shelves"),
     ] {
         assert!(fields.is_err(), "{name}");
     }

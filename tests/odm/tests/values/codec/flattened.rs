@@ -388,3 +388,20 @@ fn the_added_fields_of_a_shape_are_not_in_the_map_of_the_model() {
     let read = load::<Taxed>(doc! { "price": 1, "tax": 2, "z": 3 }).unwrap();
     assert_eq!(read, Taxed { item, tax: 2 });
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct MaybeFax {
+    #[serde(flatten)]
+    fax: Option<Untagged2>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Bson>,
+}
+
+/// A field of an optional flattened enum that has another type is an error, and no entry of the map.
+#[test]
+fn a_field_of_an_optional_untagged_enum_is_not_in_a_map() {
+    let error = error_of::<MaybeFax>(doc! { "fax": "no number" });
+    assert!(error.contains("the fields of none of the variants"), "{error}");
+    let none = load::<MaybeFax>(doc! { "other": 1 }).unwrap();
+    assert_eq!((none.fax, none.rest.len()), (None, 1));
+}
