@@ -1,11 +1,16 @@
-//! Runs each fuzz target with `FUZZ_INPUTS` inputs (default: 200,000).
+//! Runs each fuzz target with `FUZZ_INPUTS` inputs (default: 200,000; for models, with several documents each, 20,000).
 
 use marula_fuzz_tests::targets::{TARGETS, Target, is_mongocrypt_available, run_bounded};
 
 fn run(name: &str) {
+    run_some(name, 200_000);
+}
+
+/// `default`: the number of inputs without `FUZZ_INPUTS`.
+fn run_some(name: &str, default: usize) {
     let count = match std::env::var("FUZZ_INPUTS") {
         Ok(count) => count.parse().expect("FUZZ_INPUTS is a number"),
-        Err(_) => 200_000,
+        Err(_) => default,
     };
     let target: Target = *TARGETS
         .iter()
@@ -77,6 +82,11 @@ fn replies() {
 #[test]
 fn page_tokens() {
     run("page_token");
+}
+
+#[test]
+fn models() {
+    run_some("models", 20_000);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod encrypted;
 mod extended_json;
 mod hello;
 mod http;
+mod models;
 mod mutate;
 mod ocsp;
 mod op_msg;
@@ -42,7 +43,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     connection_string::TARGET,
     extended_json::TARGET,
     bson::TARGET,
@@ -56,6 +57,7 @@ pub const TARGETS: [Target; 14] = [
     ocsp::TARGET,
     replies::TARGET,
     page_token::TARGET,
+    models::TARGET,
     encrypted::TARGET,
 ];
 
