@@ -2,7 +2,8 @@
 
 use bson::{Binary, Document, doc, spec::BinarySubtype};
 use marula_bench_shared::contract::{
-    DATABASE, Failure, INSERTED, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Task, WATCHED, id,
+    DATABASE, Failure, INSERTED, MANY_RICH, MANY_SMALL, MANY_TWEETS, Material, ONE_LARGE, ONE_SMALL,
+    ONE_TWEET, Task, WATCHED, id,
 };
 
 use crate::encode;
@@ -53,11 +54,14 @@ pub fn requests(task: Task, material: &Material) -> Requests {
         Task::InsertOne => insert(&[encode::document(&material.small)]),
         Task::InsertOne27k => insert(&[encode::document(&material.large)]),
         Task::InsertMany10k => insert(&material.many.iter().map(encode::document).collect::<Vec<_>>()),
+        Task::InsertMany10kRich => insert(&material.rich.iter().map(encode::document).collect::<Vec<_>>()),
         Task::FindOne | Task::FindOneTimeout => find_one(ONE_SMALL),
+        Task::FindOne27k => find_one(ONE_LARGE),
         Task::FindOneRawTweet => find_one(ONE_TWEET),
         // Discarding the bytes is the lower bound of every way to decode them.
         Task::Find10kRaw | Task::Find10kOwned | Task::Find10kBorrowed => find(MANY_SMALL),
         Task::Find10kTweetsRaw | Task::Find10kTweetsDocument => find(MANY_TWEETS),
+        Task::Find10kRich => find(MANY_RICH),
         Task::TransactionTwoInserts => only(transaction(material)),
         Task::ChangeStream10k => cursor(
             WATCHED,

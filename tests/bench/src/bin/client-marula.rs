@@ -3,8 +3,8 @@
 use std::{hint::black_box, process::ExitCode, time::Duration};
 
 use marula_bench_shared::contract::{
-    BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
-    ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, WATCHED, future_size, id, run,
+    BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_RICH, MANY_SMALL, MANY_TWEETS,
+    Material, ONE_LARGE, ONE_SMALL, ONE_TWEET, Rich, Small, SmallRef, Task, WATCHED, future_size, id, run,
 };
 use marula_driver::{
     Client, Collection, Cursor, Database, TransactionScope,
@@ -46,6 +46,7 @@ impl BenchClient for Marula {
             Task::InsertOne => self.insert_one(&material.small, count).await,
             Task::InsertOne27k => self.insert_one::<Large>(&material.large, count).await,
             Task::FindOne | Task::FindOneTimeout => self.find_one::<Small>(ONE_SMALL, count).await,
+            Task::FindOne27k => self.find_one::<Large>(ONE_LARGE, count).await,
             Task::FindOneRawTweet => self.find_one::<RawDocumentBuf>(ONE_TWEET, count).await,
             Task::TransactionTwoInserts => self.transaction(&material.small, count).await,
             Task::Find10kOwned => self.find_owned::<Small>(MANY_SMALL, count).await,
@@ -53,7 +54,9 @@ impl BenchClient for Marula {
             Task::Find10kRaw => self.find_raw(MANY_SMALL, count).await,
             Task::Find10kTweetsDocument => self.find_owned::<Document>(MANY_TWEETS, count).await,
             Task::Find10kTweetsRaw => self.find_raw(MANY_TWEETS, count).await,
+            Task::Find10kRich => self.find_owned::<Rich>(MANY_RICH, count).await,
             Task::InsertMany10k => self.insert_many(&material.many, count).await,
+            Task::InsertMany10kRich => self.insert_many(&material.rich, count).await,
             Task::ChangeStream10k => self.watch(count).await,
         }
     }
@@ -195,8 +198,12 @@ impl Marula {
         Ok(())
     }
 
-    async fn insert_many(&self, documents: &[Small], count: u64) -> Result<(), Failure> {
-        let inserted = self.collection::<Small>(INSERTED);
+    async fn insert_many<T: Serialize + Send + Sync>(
+        &self,
+        documents: &[T],
+        count: u64,
+    ) -> Result<(), Failure> {
+        let inserted = self.collection::<T>(INSERTED);
         for _ in 0..count {
             black_box(inserted.insert_many(documents).await?);
         }

@@ -2,11 +2,16 @@
 
 use std::{hint::black_box, process::ExitCode};
 
-use marula::{Client, Collection, Document, bson::oid::ObjectId};
-use marula_bench_shared::contract::{
-    BenchClient, DATABASE, Failure, FutureSize, INSERTED, MANY, MANY_SMALL, Material, NotOffered, ONE_SMALL,
-    Small, Task, future_size, id, run,
+use chrono::{DateTime, Utc};
+use marula::{
+    Client, Collection, Document, Embedded, Model,
+    bson::{self, oid::ObjectId},
 };
+use marula_bench_shared::contract::{
+    self, BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_RICH, MANY_SMALL, Material,
+    NotOffered, ONE_LARGE, ONE_SMALL, Rich, Small, Task, WATCHED, future_size, id, run,
+};
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 fn main() -> ExitCode {
@@ -56,6 +61,117 @@ impl From<&Small> for Order {
     }
 }
 
+/// [`Large`] as a model.
+#[derive(Clone, Debug, Document)]
+#[document(collection = "inserted")]
+struct LargeOrder {
+    #[serde(rename = "_id")]
+    #[document(id)]
+    id: ObjectId,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Debug, Embedded)]
+struct Line {
+    article: String,
+    category: String,
+    supplier: String,
+    quantity: i32,
+    subtotal: i32,
+    discount: i32,
+}
+
+impl From<&Large> for LargeOrder {
+    fn from(large: &Large) -> Self {
+        let lines = large.lines.iter().map(|line| Line {
+            article: line.article.clone(),
+            category: line.category.clone(),
+            supplier: line.supplier.clone(),
+            quantity: line.quantity,
+            subtotal: line.subtotal,
+            discount: line.discount,
+        });
+        Self {
+            id: large.id,
+            lines: lines.collect(),
+        }
+    }
+}
+
+/// [`Rich`] as a model, with the dates and the decimals of other crates.
+#[derive(Clone, Debug, Document)]
+#[document(collection = "inserted")]
+struct RichOrder {
+    #[serde(rename = "_id")]
+    #[document(id)]
+    id: ObjectId,
+    customer: String,
+    placed: DateTime<Utc>,
+    paid: Option<DateTime<Utc>>,
+    total: Decimal,
+    state: State,
+    lines: Vec<Item>,
+    #[serde(flatten)]
+    address: Address,
+}
+
+#[derive(Clone, Debug, Embedded)]
+#[serde(tag = "kind")]
+enum State {
+    New,
+    Sent { by: String, count: i32 },
+}
+
+#[derive(Clone, Debug, Embedded)]
+struct Item {
+    sku: String,
+    price: Decimal,
+    shipped: Option<DateTime<Utc>>,
+}
+
+#[derive(Clone, Debug, Embedded)]
+struct Address {
+    street: String,
+    city: String,
+}
+
+impl TryFrom<&Rich> for RichOrder {
+    type Error = Failure;
+
+    fn try_from(rich: &Rich) -> Result<Self, Failure> {
+        let lines = rich.lines.iter().map(|item| -> Result<Item, Failure> {
+            Ok(Item {
+                sku: item.sku.clone(),
+                price: item.price.to_string().parse()?,
+                shipped: item.shipped.map(date).transpose()?,
+            })
+        });
+        Ok(Self {
+            id: rich.id,
+            customer: rich.customer.clone(),
+            placed: date(rich.placed)?,
+            paid: rich.paid.map(date).transpose()?,
+            total: rich.total.to_string().parse()?,
+            state: match &rich.state {
+                contract::State::New => State::New,
+                contract::State::Sent { by, count } => State::Sent {
+                    by: by.clone(),
+                    count: *count,
+                },
+            },
+            lines: lines.collect::<Result<_, _>>()?,
+            address: Address {
+                street: rich.address.street.clone(),
+                city: rich.address.city.clone(),
+            },
+        })
+    }
+}
+
+fn date(date: bson::DateTime) -> Result<DateTime<Utc>, Failure> {
+    DateTime::from_timestamp_millis(date.timestamp_millis()).ok_or_else(|| "a date out of range".into())
+}
+
 #[derive(Clone)]
 struct Odm(Client);
 
@@ -67,20 +183,29 @@ impl BenchClient for Odm {
     async fn work(&self, task: Task, material: &Material, count: u64) -> Result<(), Failure> {
         match task {
             Task::InsertOne => self.insert_one(&Order::from(&material.small), count).await,
-            Task::FindOne => self.find_one(count).await,
-            Task::Find10kOwned => self.find_all(count).await,
+            Task::InsertOne27k => self.insert_one(&LargeOrder::from(&material.large), count).await,
+            Task::FindOne => self.find_one::<Order>(ONE_SMALL, count).await,
+            Task::FindOne27k => self.find_one::<LargeOrder>(ONE_LARGE, count).await,
+            Task::Find10kOwned => self.find_all::<Order>(MANY_SMALL, count).await,
+            Task::Find10kRich => self.find_all::<RichOrder>(MANY_RICH, count).await,
             Task::InsertMany10k => {
                 let orders: Vec<Order> = material.many.iter().map(Order::from).collect();
                 self.insert_many(&orders, count).await
             }
+            Task::InsertMany10kRich => {
+                let orders: Result<Vec<RichOrder>, Failure> =
+                    material.rich.iter().map(RichOrder::try_from).collect();
+                self.insert_many(&orders?, count).await
+            }
+            Task::ChangeStream10k => self.watch(count).await,
             _ => Err(NotOffered.into()),
         }
     }
 
     async fn futures(&self) -> Result<Vec<FutureSize>, Failure> {
         let order = &Order::from(&Small::new(0));
-        let inserted = self.orders(INSERTED);
-        let mut stream = self.orders(MANY_SMALL).find_all().stream().await?;
+        let inserted = self.collection::<Order>(INSERTED);
+        let mut stream = self.collection::<Order>(MANY_SMALL).find_all().stream().await?;
         Ok(vec![
             future_size!("insert_one", boxed inserted.insert_one(order)),
             future_size!("insert_many", boxed inserted.insert_many(std::slice::from_ref(order))),
@@ -92,20 +217,20 @@ impl BenchClient for Odm {
 }
 
 impl Odm {
-    fn orders(&self, name: &str) -> Collection<Order> {
-        self.0.database(DATABASE).collection::<Order>().named(name)
+    fn collection<D: Model>(&self, name: &str) -> Collection<D> {
+        self.0.database(DATABASE).collection::<D>().named(name)
     }
 
-    async fn insert_one(&self, order: &Order, count: u64) -> Result<(), Failure> {
-        let inserted = self.orders(INSERTED);
+    async fn insert_one<D: Model>(&self, order: &D, count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<D>(INSERTED);
         for _ in 0..count {
             black_box(inserted.insert_one(order).await?);
         }
         Ok(())
     }
 
-    async fn find_one(&self, count: u64) -> Result<(), Failure> {
-        let orders = self.orders(ONE_SMALL);
+    async fn find_one<D: Model<Id = ObjectId>>(&self, name: &str, count: u64) -> Result<(), Failure> {
+        let orders = self.collection::<D>(name);
         for _ in 0..count {
             let found = orders.find_by_id(id(0)).await?;
             black_box(found.ok_or("nothing was found")?);
@@ -113,8 +238,8 @@ impl Odm {
         Ok(())
     }
 
-    async fn find_all(&self, count: u64) -> Result<(), Failure> {
-        let orders = self.orders(MANY_SMALL);
+    async fn find_all<D: Model>(&self, name: &str, count: u64) -> Result<(), Failure> {
+        let orders = self.collection::<D>(name);
         for _ in 0..count {
             let mut stream = orders.find_all().stream().await?;
             let mut found = 0;
@@ -129,10 +254,22 @@ impl Odm {
         Ok(())
     }
 
-    async fn insert_many(&self, orders: &[Order], count: u64) -> Result<(), Failure> {
-        let inserted = self.orders(INSERTED);
+    async fn insert_many<D: Model>(&self, orders: &[D], count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<D>(INSERTED);
         for _ in 0..count {
             black_box(inserted.insert_many(orders).await?);
+        }
+        Ok(())
+    }
+
+    async fn watch(&self, count: u64) -> Result<(), Failure> {
+        let watched = self.collection::<Order>(WATCHED);
+        for _ in 0..count {
+            let mut changes = watched.watch().await?;
+            for _ in 0..MANY {
+                let change = changes.try_next().await?.ok_or("the change stream has ended")?;
+                black_box(change.full_document.ok_or("an event has no document")?);
+            }
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use bson::{Binary, DateTime, Document, RawDocumentBuf, Timestamp, doc, oid::ObjectId, spec::BinarySubtype};
 use marula_bench_shared::contract::{
-    DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE_SMALL, ONE_TWEET, Small, WATCHED,
+    DATABASE, Large, MANY, MANY_RICH, MANY_SMALL, MANY_TWEETS, ONE_LARGE, ONE_SMALL, ONE_TWEET, Rich, Small,
+    WATCHED,
 };
 
 use super::{events, request::Request, tweet::tweet};
@@ -180,9 +181,14 @@ impl Data {
         Self {
             collections: vec![
                 (ONE_SMALL, small(1)),
+                (ONE_LARGE, vec![encode::document(&Large::new(0))]),
                 (ONE_TWEET, tweets(1)),
                 (MANY_SMALL, small(many)),
                 (MANY_TWEETS, tweets(many)),
+                (
+                    MANY_RICH,
+                    (0..many).map(|n| encode::document(&Rich::new(n))).collect(),
+                ),
             ],
             events: (0..many).map(events::event).collect(),
         }

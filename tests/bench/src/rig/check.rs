@@ -21,8 +21,12 @@ const TASKS: [Task; 5] = [
 ];
 
 /// The tasks that are counted on one of the topologies.
-const MORE: [(Topology, Task); 3] = [
+const MORE: [(Topology, Task); 7] = [
     (Topology::Standalone, Task::FindOneTimeout),
+    (Topology::Standalone, Task::InsertOne27k),
+    (Topology::Standalone, Task::FindOne27k),
+    (Topology::Standalone, Task::Find10kRich),
+    (Topology::Standalone, Task::InsertMany10kRich),
     (Topology::ThreeNode, Task::TransactionTwoInserts),
     (Topology::ThreeNode, Task::ChangeStream10k),
 ];
@@ -67,7 +71,7 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
         let counts = callgrind::per_operation(&ours.driver, &server, topology, task, &paths.out)?;
         let counts = counts.ok_or("the client does not support a task")?;
         let case = case(topology, task);
-        if topology == Topology::Standalone && TASKS.contains(&task) {
+        if topology == Topology::Standalone || task.requires_set() {
             let odm = callgrind::per_operation(&ours.odm, &server, topology, task, &paths.out)?;
             holds &= odm.is_none_or(|odm| near(task, &odm, &counts));
         }

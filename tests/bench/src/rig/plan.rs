@@ -56,7 +56,7 @@ pub(super) fn cells(quick: bool) -> Vec<Cell> {
     );
     let bulk: Vec<Task> = Task::ALL
         .into_iter()
-        .filter(|task| task.is_bulk() && !task.requires_set())
+        .filter(|task| task.is_bulk() && !task.requires_set() && !task.is_own())
         .collect();
     for topology in [Topology::Standalone, Topology::ThreeNode] {
         add(topology, &SMALL, one, topology == Topology::ThreeNode);

@@ -12,6 +12,7 @@ pub enum Task {
     InsertOne27k,
     FindOne,
     FindOneTimeout,
+    FindOne27k,
     FindOneRawTweet,
     TransactionTwoInserts,
     Find10kOwned,
@@ -19,19 +20,22 @@ pub enum Task {
     Find10kRaw,
     Find10kTweetsDocument,
     Find10kTweetsRaw,
+    Find10kRich,
     InsertMany10k,
+    InsertMany10kRich,
     ChangeStream10k,
 }
 
 impl Task {
     /// All tasks, in the order of the tables.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Ping,
         Self::PingRaw,
         Self::InsertOne,
         Self::InsertOne27k,
         Self::FindOne,
         Self::FindOneTimeout,
+        Self::FindOne27k,
         Self::FindOneRawTweet,
         Self::TransactionTwoInserts,
         Self::Find10kOwned,
@@ -39,7 +43,9 @@ impl Task {
         Self::Find10kRaw,
         Self::Find10kTweetsDocument,
         Self::Find10kTweetsRaw,
+        Self::Find10kRich,
         Self::InsertMany10k,
+        Self::InsertMany10kRich,
         Self::ChangeStream10k,
     ];
 
@@ -53,6 +59,7 @@ impl Task {
             Self::InsertOne27k => "insert_one_27k",
             Self::FindOne => "find_one",
             Self::FindOneTimeout => "find_one_timeout",
+            Self::FindOne27k => "find_one_27k",
             Self::FindOneRawTweet => "find_one_raw_tweet",
             Self::TransactionTwoInserts => "transaction_two_inserts",
             Self::Find10kOwned => "find_10k_owned",
@@ -60,7 +67,9 @@ impl Task {
             Self::Find10kRaw => "find_10k_raw",
             Self::Find10kTweetsDocument => "find_10k_tweets_document",
             Self::Find10kTweetsRaw => "find_10k_tweets_raw",
+            Self::Find10kRich => "find_10k_rich",
             Self::InsertMany10k => "insert_many_10k",
+            Self::InsertMany10kRich => "insert_many_10k_rich",
             Self::ChangeStream10k => "change_stream_10k",
         }
     }
@@ -75,7 +84,9 @@ impl Task {
                 | Self::Find10kRaw
                 | Self::Find10kTweetsDocument
                 | Self::Find10kTweetsRaw
+                | Self::Find10kRich
                 | Self::InsertMany10k
+                | Self::InsertMany10kRich
                 | Self::ChangeStream10k
         )
     }
@@ -86,10 +97,13 @@ impl Task {
         matches!(self, Self::TransactionTwoInserts | Self::ChangeStream10k)
     }
 
-    /// Whether only the program of this project supports it, which is compared with itself.
+    /// Whether only the programs of this project support it, which are compared with each other.
     #[must_use]
     pub const fn is_own(self) -> bool {
-        matches!(self, Self::FindOneTimeout)
+        matches!(
+            self,
+            Self::FindOneTimeout | Self::FindOne27k | Self::Find10kRich | Self::InsertMany10kRich
+        )
     }
 
     /// Number of warm-up operations of each concurrent task.

@@ -1,7 +1,9 @@
 //! The documents of the tasks, and the names of their collections.
 
-use bson::oid::ObjectId;
+use bson::{DateTime, Decimal128, oid::ObjectId};
 use serde::{Deserialize, Serialize};
+
+use crate::contract::Task;
 
 /// The database of all collections.
 pub const DATABASE: &str = "bench";
@@ -9,12 +11,16 @@ pub const DATABASE: &str = "bench";
 pub const INSERTED: &str = "inserted";
 /// The collection with one [`Small`].
 pub const ONE_SMALL: &str = "one_small";
+/// The collection with one [`Large`].
+pub const ONE_LARGE: &str = "one_large";
 /// The collection with one tweet.
 pub const ONE_TWEET: &str = "one_tweet";
 /// The collection with [`MANY`] [`Small`]s.
 pub const MANY_SMALL: &str = "many_small";
 /// The collection with [`MANY`] tweets.
 pub const MANY_TWEETS: &str = "many_tweets";
+/// The collection with [`MANY`] [`Rich`] documents.
+pub const MANY_RICH: &str = "many_rich";
 /// The collection with [`MANY`] events: inserts of [`Small`]s.
 pub const WATCHED: &str = "watched";
 /// Number of documents or events of the tasks with `10k` in their names.
@@ -83,6 +89,48 @@ pub struct Line {
     pub discount: i32,
 }
 
+/// About 400 bytes as BSON: dates, decimals, an enum with a tag, a flattened struct.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "an example of an order with values of many types")]
+pub struct Rich {
+    #[serde(rename = "_id")]
+    pub id: ObjectId,
+    pub customer: String,
+    pub placed: DateTime,
+    pub paid: Option<DateTime>,
+    pub total: Decimal128,
+    pub state: State,
+    pub lines: Vec<Item>,
+    #[serde(flatten)]
+    pub address: Address,
+}
+
+/// The state of a [`Rich`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+#[expect(missing_docs, reason = "an example of an enum")]
+pub enum State {
+    New,
+    Sent { by: String, count: i32 },
+}
+
+/// A line of a [`Rich`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "an example of a line of an order")]
+pub struct Item {
+    pub sku: String,
+    pub price: Decimal128,
+    pub shipped: Option<DateTime>,
+}
+
+/// The fields of an address, which are fields of a [`Rich`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "an example of an address")]
+pub struct Address {
+    pub street: String,
+    pub city: String,
+}
+
 /// Number of lines of a [`Large`].
 const LINES: i32 = 227;
 
@@ -137,6 +185,42 @@ impl Large {
     }
 }
 
+impl Rich {
+    /// The document `number`. Documents with different numbers have different ids.
+    ///
+    /// # Panics
+    /// Never: its decimals are valid.
+    #[must_use]
+    pub fn new(number: u32) -> Self {
+        let at = DateTime::from_millis(1_700_000_000_000 + i64::from(number));
+        let cents = |cents: u32| -> Decimal128 {
+            let text = format!("{}.{:02}", cents / 100, cents % 100);
+            text.parse().expect("a decimal")
+        };
+        let item = |n: u32| Item {
+            sku: format!("s{n:07}"),
+            price: cents(n + 100),
+            shipped: Some(at),
+        };
+        Self {
+            id: id(number),
+            customer: format!("c{number:07}"),
+            placed: at,
+            paid: Some(at),
+            total: cents(number + 7),
+            state: State::Sent {
+                by: "post".to_owned(),
+                count: 3,
+            },
+            lines: (0..3).map(item).collect(),
+            address: Address {
+                street: "by the river 7".to_owned(),
+                city: "Limpopo".to_owned(),
+            },
+        }
+    }
+}
+
 /// The documents that the tasks insert, created before the measurement.
 #[derive(Clone, Debug)]
 pub struct Material {
@@ -146,21 +230,23 @@ pub struct Material {
     pub large: Large,
     /// For `insert_many_10k`; empty for other tasks.
     pub many: Vec<Small>,
+    /// For `insert_many_10k_rich`; empty for other tasks.
+    pub rich: Vec<Rich>,
 }
 
 impl Material {
     /// Creates the documents that the task requires.
     #[must_use]
-    pub fn new(task: crate::contract::Task) -> Self {
-        let many = if task == crate::contract::Task::InsertMany10k {
-            MANY
-        } else {
-            0
+    pub fn new(task: Task) -> Self {
+        let numbers = |of: Task| {
+            let many = if task == of { MANY } else { 0 };
+            0..u32::try_from(many).unwrap_or(0)
         };
         Self {
             small: Small::new(0),
             large: Large::new(0),
-            many: (0..u32::try_from(many).unwrap_or(0)).map(Small::new).collect(),
+            many: numbers(Task::InsertMany10k).map(Small::new).collect(),
+            rich: numbers(Task::InsertMany10kRich).map(Rich::new).collect(),
         }
     }
 }
@@ -175,6 +261,8 @@ mod tests {
         assert_eq!(small.len(), 267);
         let large = bson::serialize_to_vec(&Large::new(1)).unwrap();
         assert!((26_500..27_500).contains(&large.len()), "{}", large.len());
+        let rich = bson::serialize_to_vec(&Rich::new(1)).unwrap();
+        assert!((380..420).contains(&rich.len()), "{}", rich.len());
     }
 
     #[test]

@@ -25,12 +25,14 @@
 //! | `insert_one_27k` | a [`Large`] |
 //! | `find_one` | by `_id`, into a [`Small`] |
 //! | `find_one_timeout` | as `find_one`, of a client with `timeoutMS` |
+//! | `find_one_27k` | by `_id`, into a [`Large`] |
 //! | `find_one_raw_tweet` | by `_id`, not decoded |
 //! | `transaction_two_inserts` | a session, two `insert_one` of a [`Small`] and the commit, by the convenient API |
 //! | `find_10k_owned`, `find_10k_borrowed`, `find_10k_raw` | 10,000 [`Small`]s, each into a struct that owns its strings, one that borrows them, or not decoded |
 //! | `find_10k_tweets_document` | 10,000 tweets, each into a `Document` |
 //! | `find_10k_tweets_raw` | 10,000 tweets, not decoded |
-//! | `insert_many_10k` | 10,000 [`Small`]s in one call |
+//! | `find_10k_rich` | 10,000 [`Rich`] documents, each into a struct |
+//! | `insert_many_10k`, `insert_many_10k_rich` | 10,000 [`Small`]s or [`Rich`] documents in one call |
 //! | `change_stream_10k` | a change stream is opened, and 10,000 events with a [`Small`] as `fullDocument` are decoded; 1,000 in a batch |
 //!
 //! The number of warm-up operations does not depend on `--ops`, so that the difference of the
@@ -45,8 +47,8 @@ mod threads;
 pub use crate::future_size;
 pub use arguments::{Arguments, Runtime, Task};
 pub use documents::{
-    DATABASE, INSERTED, Large, Line, MANY, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Small,
-    SmallRef, WATCHED, id,
+    Address, DATABASE, INSERTED, Item, Large, Line, MANY, MANY_RICH, MANY_SMALL, MANY_TWEETS, Material,
+    ONE_LARGE, ONE_SMALL, ONE_TWEET, Rich, Small, SmallRef, State, WATCHED, id,
 };
 pub use meter::{Figures, Meter};
 pub use run::{BenchClient, Failure, FutureSize, NotOffered, run};

@@ -1,5 +1,5 @@
-//! The sources of the two crates whose compile times are compared: the same models and queries,
-//! with the ODM, and with serde and documents alone.
+//! The sources of the crates whose compile times are compared: the same models and queries, with the ODM, with the ODM and
+//! serde, and with serde and documents alone.
 
 use std::fmt::Write;
 
@@ -15,6 +15,8 @@ pub(super) const QUERIES: usize = 5;
 pub(super) enum Form {
     /// `#[derive(Document)]`, and typed queries.
     Typed,
+    /// [`Typed`](Self::Typed) with serde's derives in addition, for JSON.
+    TypedAndSerde,
     /// serde's derives, and queries as documents on the driver.
     SerdeOnly,
 }
@@ -55,7 +57,7 @@ impl Form {
             10
         };
         text.push_str(&match self {
-            Self::Typed => typed_queries(limit),
+            Self::Typed | Self::TypedAndSerde => typed_queries(limit),
             Self::SerdeOnly => document_queries(limit),
         });
         text
@@ -63,12 +65,11 @@ impl Form {
 
     fn header(self, number: usize) -> String {
         match self {
-            Self::Typed => format!(
-                "use marula::{{Database, Document, Embedded, Result, bson::{{DateTime, ObjectId}}, prelude::*}};\n\
-                 use serde::{{Deserialize, Serialize}};\n\n\
-                 #[derive(Clone, Debug, Serialize, Deserialize, Embedded)]\npub struct Part {{\n    pub sku: String,\n    pub qty: i32,\n}}\n\n\
-                 #[derive(Clone, Debug, Serialize, Deserialize, Document)]\n\
-                 #[document(collection = \"c{number}\", index(name, -created), index(parts.sku))]\npub struct Model {{\n"
+            Self::Typed => typed_header(number, "", ""),
+            Self::TypedAndSerde => typed_header(
+                number,
+                "use serde::{Deserialize, Serialize};\n",
+                "Serialize, Deserialize, ",
             ),
             Self::SerdeOnly => format!(
                 "use marula::driver::{{Database, Result, bson::{{DateTime, Document, ObjectId, doc}}}};\n\
@@ -79,6 +80,15 @@ impl Form {
             ),
         }
     }
+}
+
+fn typed_header(number: usize, import: &str, derives: &str) -> String {
+    format!(
+        "use marula::{{Database, Document, Embedded, Result, bson::{{DateTime, ObjectId}}, prelude::*}};\n{import}\n\
+         #[derive(Clone, Debug, {derives}Embedded)]\npub struct Part {{\n    pub sku: String,\n    pub qty: i32,\n}}\n\n\
+         #[derive(Clone, Debug, {derives}Document)]\n\
+         #[document(collection = \"c{number}\", index(name, -created), index(parts.sku))]\npub struct Model {{\n"
+    )
 }
 
 /// Names and types of the fields.
@@ -170,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_model_has_as_many_fields_and_queries_as_stated() {
-        for form in [Form::Typed, Form::SerdeOnly] {
+        for form in [Form::Typed, Form::TypedAndSerde, Form::SerdeOnly] {
             let module = form.module(3, Change::None);
             let (_, model) = module.split_once("pub struct Model {").unwrap();
             let (declared, queries) = model.split_once("\n}\n").unwrap();
