@@ -56,7 +56,7 @@ pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
 
 /// Up to 16 bytes as a little-endian integer.
 #[inline]
-fn short_word(bytes: &[u8]) -> Option<u128> {
+pub(super) fn short_word(bytes: &[u8]) -> Option<u128> {
     let shift = bytes.len() * 8;
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));

@@ -151,7 +151,9 @@ impl<'de> RawElements<'de> {
 
     /// Type and value of the next element, if its key is `name`, which is short, and its type is a
     /// common one. Otherwise, and if the element is malformed, nothing is read.
-    #[inline]
+    ///
+    /// Always inlined: it is the largest part of reading a field, and its result fits into registers then.
+    #[inline(always)]
     pub(super) fn take_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
         let rest = validate::strip_short_key(after_tag, name)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::bson::element::{Counter, append_key, append_literal_key};
+use crate::bson::element::{Counter, append_key, append_literal_key, short_word};
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MAX_DEPTH, length};
 use crate::bson::ser::{Encoder, UNKNOWN, ValueSerializer};
@@ -275,16 +275,28 @@ impl Writer<'_> {
     /// Writes the type of the value whose key is written. A value that is written already keeps its own.
     #[inline]
     fn kind(&mut self, kind: ElementType) -> Result {
-        self.begin_value()?;
-        self.encoder.kind(kind)
+        match self.encoder.out.get_mut(self.encoder.type_index) {
+            Some(slot) if *slot == UNKNOWN => {
+                *slot = kind as u8;
+                Ok(())
+            }
+            Some(_) => Err(self.has_second_value()),
+            None => self.encoder.kind(kind),
+        }
     }
 
     #[inline]
     fn begin_value(&mut self) -> Result {
         match self.encoder.out.get(self.encoder.type_index) {
             None | Some(&UNKNOWN) => Ok(()),
-            Some(_) => Err(self.failed(Err(EncodeError::new("the type has written a second value")))),
+            Some(_) => Err(self.has_second_value()),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_second_value(&mut self) -> EncodeError {
+        self.failed(Err(EncodeError::new("the type has written a second value")))
     }
 
     /// Writes an entry of a map.
@@ -325,7 +337,22 @@ impl Writer<'_> {
     #[inline]
     pub fn string(&mut self, text: &str) -> Result {
         self.kind(ElementType::String)?;
-        self.encoder.string(text)
+        let Some(word) = short_word(text.as_bytes()) else {
+            return self.encoder.string(text);
+        };
+        // Up to 16 bytes are assembled in registers and copied with a constant length, then the surplus is truncated: a copy of
+        // constant length is cheaper.
+        let out = &mut *self.encoder.out;
+        let end = out.len() + text.len() + 5;
+        let mut piece = [0; 21];
+        let [a, b, c, d, rest @ ..] = &mut piece;
+        [*a, *b, *c, *d] = length(text.len() + 1)?.to_le_bytes();
+        if let Some(place) = rest.first_chunk_mut() {
+            *place = word.to_le_bytes();
+        }
+        out.extend_from_slice(&piece);
+        out.truncate(end);
+        Ok(())
     }
 
     /// Writes a Binary.
