@@ -255,26 +255,32 @@ impl sample::Sample for Even {
     }
 }
 
-/// Conversions to a type without a codec.
+/// The type that is stored in place of [`OfWire`].
+#[derive(Embedded)]
+struct Wire {
+    id: ObjectId,
+    list: Vec<u8>,
+}
+
+/// Conversions in both directions.
 #[derive(Clone, Embedded)]
-#[serde(from = "Foreign", into = "Foreign")]
-struct OfForeign {
+#[serde(from = "Wire", into = "Wire")]
+struct OfWire {
     id: ObjectId,
 }
 
-impl From<Foreign> for OfForeign {
-    fn from(foreign: Foreign) -> Self {
-        OfForeign { id: foreign.id }
+impl From<Wire> for OfWire {
+    fn from(wire: Wire) -> Self {
+        let _ = wire.list;
+        OfWire { id: wire.id }
     }
 }
 
-impl From<OfForeign> for Foreign {
-    fn from(of: OfForeign) -> Self {
-        Foreign {
+impl From<OfWire> for Wire {
+    fn from(of: OfWire) -> Self {
+        Wire {
             id: of.id,
             list: vec![1],
-            address: None,
-            pair: (true, 'x'),
         }
     }
 }
@@ -313,7 +319,7 @@ sample::structs! {
     Foreign { id, list, address, pair }
     Opaque { foreign, optional, took }
     Pair { left, right }
-    OfForeign { id }
+    OfWire { id }
     Skipping { both, seven, read, odd, some, bytes }
 }
 
@@ -335,7 +341,7 @@ pub(super) fn add(forms: &mut Vec<Form>) {
         Form::document::<Opaque>(),
         Form::value::<Pair>(),
         Form::value::<Even>(),
-        Form::document::<OfForeign>(),
+        Form::document::<OfWire>(),
         Form::document::<Nested>(),
     ]);
 }
