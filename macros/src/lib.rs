@@ -175,7 +175,7 @@ mod symbol;
 /// A type with a `Serialize` of its own is stored by its fields all the same, unless it derives `Embedded` with
 /// `#[document(opaque)]` on the type: then what its `Serialize` writes is stored, and its fields have no paths.
 ///
-/// `opaque` stores what the type's `Serialize` writes. A date of `chrono`, `time` or `jiff` is then a compile error, because its
+/// `opaque` stores what the type's `Serialize` writes for binary formats (`is_human_readable` is `false`). A date of `chrono`, `time` or `jiff` is then a compile error, because its
 /// `Serialize` writes text, which no date operator reads as a date: remove `opaque`; to store text, use `as = String`. A derive has
 /// only the name of a type: a type alias of such a date, and one inside of an opaque type, is stored as text.
 ///

@@ -87,6 +87,16 @@ macro_rules! forms {
                 codec::to_bson(&$form(*self))
             }
         }
+        impl IntoValue<Option<$form>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$form>::into_value(self)
+            }
+        }
+        impl IntoValue<Option<$form>> for &$t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$form>::into_value(self)
+            }
+        }
     )* };
 }
 

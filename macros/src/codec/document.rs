@@ -64,7 +64,8 @@ pub(super) fn distinct_names(
     fields: &[Field<'_>],
     names: &TokenStream,
 ) -> Option<TokenStream> {
-    const REASON: &str = "two fields of the document have the same name, one of them in a flattened type";
+    const REASON: &str = "two fields of the document can have the same name, one of them in a flattened type: rename one with \
+                          `#[serde(rename = \"…\")]`, or do not flatten the type";
     let mut flat = fields.iter().filter(|f| f.is_flat() && !f.is_flat_by_function());
     let last = flat.clone().next_back()?;
     if flat.any(|f| cx.is_generic(f.ty)) {

@@ -11,6 +11,7 @@ use crate::parse::{self, Name, Parsed, Shape};
 pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Body {
     let units = variants.iter().all(|v| matches!(v.shape, Shape::Unit));
     if units && parsed.serde.tag.is_none() {
+        check_names(variants, parsed, sink);
         return names(variants, parsed);
     }
     Body::Enum(with_data(variants, parsed, sink))
@@ -19,6 +20,7 @@ pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink)
 /// The variants of an enum with data.
 pub(super) fn with_data(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Vec<Variant> {
     check_representation(variants, parsed, sink);
+    check_names(variants, parsed, sink);
     let stored = variants.iter().filter(|v| !v.serde.skipped);
     stored.map(|v| variant(v, parsed, sink)).collect()
 }
@@ -57,6 +59,30 @@ fn check_representation(variants: &[parse::Variant], parsed: &Parsed, sink: &Sin
             }
         }
         _ => {}
+    }
+}
+
+/// Rejects two variants with one stored name: a value of the second one would be read as the first.
+fn check_names(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) {
+    let mut seen: Vec<(String, &Ident)> = Vec::new();
+    let is_unnamed = |v: &parse::Variant| {
+        let is_skipped = v.serde.skipped && v.serde.unread;
+        parsed.serde.untagged || v.serde.untagged || is_skipped
+    };
+    for variant in variants.iter().filter(|v| !is_unnamed(v)) {
+        let own = std::iter::once(tag(variant, parsed)).chain(variant.serde.aliases.iter().cloned());
+        for name in own {
+            match seen.iter().find(|(other, _)| *other == name) {
+                Some((_, first)) if **first != variant.ident => sink.on(
+                    &variant.ident,
+                    format!(
+                        "`{name}` is also the stored name of `{first}`, as which a value would be read; rename one with `#[serde(rename = \
+                         \"…\")]`"
+                    ),
+                ),
+                _ => seen.push((name, &variant.ident)),
+            }
+        }
     }
 }
 

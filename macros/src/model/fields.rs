@@ -28,7 +28,29 @@ pub(super) fn resolve(fields: &[Field], owner: &SerdeContainer, rule: Rule, sink
         }
         accessors.push(accessor);
     }
+    check_aliases(&accessors, sink);
     accessors
+}
+
+/// Rejects an alias that is the name or an alias of another field, which would not be read then.
+fn check_aliases(accessors: &[Accessor], sink: &Sink) {
+    let named = || accessors.iter().filter(|a| !a.is_flat());
+    for (index, accessor) in named().enumerate() {
+        for alias in &accessor.aliases {
+            let is_taken = |(at, other): &(usize, &Accessor)| {
+                *at != index && (other.name == *alias || (*at < index && other.aliases.contains(alias)))
+            };
+            if let Some((_, other)) = named().enumerate().find(is_taken) {
+                sink.on(
+                    &accessor.ident,
+                    format!(
+                        "the alias `{alias}` is also a name of the field `{}`",
+                        other.ident
+                    ),
+                );
+            }
+        }
+    }
 }
 
 /// Rejects fields that serde does not write but requires for reading, since documents could not be

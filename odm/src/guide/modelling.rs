@@ -177,7 +177,8 @@
 //!
 //! `None` is stored as null, as serde's derives write it. With `#[document(skip_none)]` on the type or on a field it is left out
 //! instead: `inc` and `push` then create the value, a sparse index does not contain the document, and `set(None)` removes the field.
-//! `#[document(skip_none = false)]` on a field keeps null. Both are read as `None`, and `is_null` matches both; a flattened `Option` of a
+//! `#[document(skip_none = false)]` on a field keeps null. An embedded type has an attribute of its own, and a field whose type is an
+//! alias of an `Option` is stored as null. Both are read as `None`, and `is_null` matches both; a flattened `Option` of a
 //! type of which no field is stored is read as `None`, too.
 //!
 //! ```
@@ -234,7 +235,8 @@
 //! field. The module [`forms`](crate::forms) has such types for `u128`, `i128`, `Duration`, legacy UUIDs, and for everything with
 //! `Display` and `FromStr`. `#[document(opaque)]` on a field stores what the type's `Serialize` writes, and so it does on a type of the
 //! application with a `Serialize` of its own (`#[derive(Embedded)] #[document(opaque)]`). The operators then take a reference to a
-//! value, or its stored form as [`Bson`](crate::bson::Bson).
+//! value, or its stored form as [`Bson`](crate::bson::Bson). The form is the one for binary formats: an `IpAddr` is not text then, but
+//! it is with `as = forms::DisplayText`.
 //!
 //! ```
 //! use std::net::IpAddr;

@@ -28,7 +28,7 @@
 //! |---|---|
 //! | `rename`, `rename_all`, `rename_all_fields`, `alias` | the stored names; two spellings of one field in a document are an error |
 //! | `default`, `skip`, `skip_serializing`, `skip_deserializing`, `skip_serializing_if` | as in serde |
-//! | `flatten` | as in serde, without its buffer: dates stay dates. A document has at most one flattened map; a key of the map that is the name of a field is an error. A flattened `Option` is `None` if no key of its type is present; otherwise errors are errors |
+//! | `flatten` | as in serde, without its buffer: dates stay dates. A document has at most one flattened map; a key of the map that is the name of a field, also of a variant that the document does not have, is an error when it is written. A flattened `Option` is `None` if no key of its type is present; otherwise errors are errors |
 //! | `tag`, `content`, `untagged`, `other` | as in serde, without its buffer. A variant of an `untagged` enum is first read exactly in the form that it writes: an Int32 is not read as a Double, a date not as text. Variants with `with` and `opaque` take what serde takes, and a struct ignores fields that it does not have: put the most specific variants first |
 //! | `transparent`, newtypes | the form of the content |
 //! | `with`, `serialize_with`, `deserialize_with` | the functions are called; state the form with `#[document(as = Type)]` or `#[document(opaque)]` |

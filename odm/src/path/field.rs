@@ -20,7 +20,7 @@
 //! | `HashMap<K, T>`, `BTreeMap<K, T>` | a document; `K` is `String` or another [`MapKey`](crate::codec::MapKey) |
 //! | tuples | Array, of exactly as many items |
 //! | `()` | Null |
-//! | `Box<T>`, `Rc<T>`, `Arc<T>`, `Cow<T>` | `T` |
+//! | `Box<T>`, `Rc<T>`, `Arc<T>`, `Cow<T>` | `T`; a model is `Send` and `Sync`, so it has no `Rc` |
 //! | a struct with `#[derive(Embedded)]` | a document; a newtype as the type inside |
 //! | an enum with `#[derive(Embedded)]` | by its [serde representation](derive@crate::Embedded) |
 //! | the types in [`geo`](crate::geo) | a GeoJSON document |

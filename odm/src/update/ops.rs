@@ -89,7 +89,7 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$setOnInsert`: sets the field to the value if an upsert inserts a document; nothing if the value is `None` and the field has
-    /// `#[document(skip_none)]`.
+    /// `#[document(skip_none)]`: an update of nothing else is empty, see `allow_empty`.
     ///
     /// ```
     /// # use marula_guide::*;
