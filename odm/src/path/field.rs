@@ -17,7 +17,7 @@
 //! | `Vec<u8>`, `[u8; N]`, `Box<[u8]>` | Binary, subtype 0 |
 //! | other `Vec`, `[T; N]`, `Box<[T]>`, and `VecDeque`, `LinkedList` | Array |
 //! | `HashSet`, `BTreeSet` | Array |
-//! | `HashMap<K, T>`, `BTreeMap<K, T>` | a document; `K` is `String` or another [`MapKey`](crate::codec::MapKey) |
+//! | `HashMap<K, T>`, `BTreeMap<K, T>` | a document; `K` is `String` or another [`MapKey`] |
 //! | tuples | Array, of exactly as many items |
 //! | `()` | Null |
 //! | `Box<T>`, `Rc<T>`, `Arc<T>`, `Cow<T>` | `T`; a model is `Send` and `Sync`, so it has no `Rc` |
