@@ -136,6 +136,7 @@ mod schema_version;
 pub mod sort;
 mod stage_versions;
 mod time_limit;
+mod tuples;
 mod type_map;
 pub mod update;
 mod validation;

@@ -32,6 +32,7 @@ use crate::expr::{IntoExpr, Raw, field_path, reference, with_variable};
 use crate::model::Fields;
 use crate::path::field::{ByFunction, DerivedDocument, Field, Opaque};
 use crate::path::{AsPath, Maybe, Mode, Path, RawPath, Read, to_value_path};
+use crate::tuples::each_tuple;
 
 /// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a
 /// `Vec` of a projection of its elements, or a struct with
@@ -67,13 +68,13 @@ whole! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
     [] ObjectId; [] DateTime; [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
     [] Bson; [] Document;
-    [] (); [A] (A,); [A, B] (A, B); [A, B, C] (A, B, C); [A, B, C, D] (A, B, C, D); [A, B, C, D, E] (A, B, C, D, E);
-    [A, B, C, D, E, F] (A, B, C, D, E, F); [A, B, C, D, E, F, G] (A, B, C, D, E, F, G);
-    [A, B, C, D, E, F, G, H] (A, B, C, D, E, F, G, H); [A, B, C, D, E, F, G, H, I] (A, B, C, D, E, F, G, H, I);
-    [A, B, C, D, E, F, G, H, I, J] (A, B, C, D, E, F, G, H, I, J);
-    [A, B, C, D, E, F, G, H, I, J, K] (A, B, C, D, E, F, G, H, I, J, K);
-    [A, B, C, D, E, F, G, H, I, J, K, L] (A, B, C, D, E, F, G, H, I, J, K, L);
+    [] ();
 }
+
+macro_rules! tuples {
+    ($($len:literal: $($t:ident $at:tt),*;)*) => { whole! { $([$($t),*] ($($t,)*);)* } };
+}
+each_tuple!(tuples);
 
 /// Containers that are read whole, with the types of their values.
 macro_rules! containers {

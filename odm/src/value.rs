@@ -12,6 +12,7 @@ use crate::bson::{
 use crate::codec::{self, Encode, MapKey};
 use crate::error::ValueError;
 use crate::path::field::{Field, Opaque};
+use crate::tuples::each_tuple;
 
 /// A value for a field of type `T`, in the stored form of the field.
 ///
@@ -513,20 +514,7 @@ derived! {
 }
 
 macro_rules! tuples {
-    ($($($t:ident)*;)*) => { $( impl<$($t: Field + Encode),*> DerivedValue for ($($t,)*) {} )* };
+    ($($len:literal: $($t:ident $at:tt),*;)*) => { $( impl<$($t: Field + Encode),*> DerivedValue for ($($t,)*) {} )* };
 }
-tuples! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-    A B C D E F G;
-    A B C D E F G H;
-    A B C D E F G H I;
-    A B C D E F G H I J;
-    A B C D E F G H I J K;
-    A B C D E F G H I J K L;
-}
+each_tuple!(tuples);
 impl DerivedValue for () {}

@@ -290,7 +290,7 @@ impl Reader<'_> {
     }
 
     /// The checks that at most one flattened field has the keys that no field has, and that none has those of fields.
-    /// Those of types with parameters are in the second part, which is compiled with their arguments.
+    /// The second part has the checks of types with parameters, which are compiled with their arguments.
     fn one_map(&self, cx: &Context<'_>) -> (Option<TokenStream>, Option<TokenStream>) {
         let (by_function, flat): (Vec<_>, Vec<_>) = self
             .fields

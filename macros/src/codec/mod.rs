@@ -96,13 +96,6 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// The codec of a type that serde writes and reads.
-    fn by_serde(&self) -> TokenStream {
-        let encode = self.encode(&quote!(__m::codec::serde::write(__out, self)));
-        let decode = self.decode(&quote!(__m::codec::serde::read(__value)), &TokenStream::new());
-        quote!(#encode #decode)
-    }
-
     /// `impl Encode`. `body`: an expression of a `Result`.
     fn encode(&self, body: &TokenStream) -> TokenStream {
         let (own, (params, _, clause)) = (self.own(), self.write.split_for_impl());
@@ -183,9 +176,8 @@ impl IdCodec {
     }
 }
 
-/// A type with `#[document(opaque)]`.
-fn opaque(parsed: &Parsed, is_written: bool) -> TokenStream {
-    let cx = Context::new(parsed, &[], is_written);
+/// The codec of a type that serde writes and reads.
+fn by_serde(cx: &Context<'_>) -> TokenStream {
     let own = cx.own();
     let encode = cx.encode(&quote!(<__m::codec::SerdeProbe<#own>>::encode(self, __out)));
     let missing = quote! {
@@ -195,12 +187,12 @@ fn opaque(parsed: &Parsed, is_written: bool) -> TokenStream {
     };
     let decode = cx.decode(&quote!(<__m::codec::SerdeProbe<#own>>::decode(__value)), &missing);
     let span = at(cx.ident.span());
-    // Parameters are reported.
-    let checks = parsed.generics.params.is_empty().then(|| {
-        quote_spanned! {span=>
-            const _: fn() = __m::codec::assert_written_by_serde::<#own>;
-            const _: fn() = __m::codec::assert_read_by_serde::<#own>;
-        }
+    // The model reports parameters.
+    let checks = cx.parsed.generics.params.is_empty().then(|| {
+        let written = cx
+            .is_written
+            .then(|| quote_spanned!(span=> const _: fn() = __m::codec::assert_written_by_serde::<#own>;));
+        quote_spanned!(span=> #written const _: fn() = __m::codec::assert_read_by_serde::<#own>;)
     });
     quote! {
         #checks
@@ -215,7 +207,7 @@ pub(crate) fn expand(parsed: &Parsed, krate: &syn::Path, is_written: bool) -> To
         return TokenStream::new();
     }
     let own = match &parsed.body {
-        _ if parsed.attributes.opaque => opaque(parsed, is_written),
+        _ if parsed.attributes.opaque => by_serde(&Context::new(parsed, &[], is_written)),
         Body::Named(fields) if !parsed.serde.transparent => structs::expand(parsed, fields, is_written),
         Body::Named(fields) | Body::Tuple(fields) => tuples::expand(parsed, fields, is_written),
         Body::Enum(variants) => variants::expand(parsed, variants, is_written),

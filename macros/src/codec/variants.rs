@@ -6,7 +6,7 @@ use syn::{ExprPath, Ident};
 
 use crate::codec::document::{self, Reader, generated};
 use crate::codec::field::{self, Field};
-use crate::codec::{Context, adjacent, external, internal, tuples, untagged};
+use crate::codec::{Context, adjacent, by_serde, external, internal, tuples, untagged};
 use crate::model::enums::{fields_rule, tag};
 use crate::parse::{self, Parsed, Shape};
 
@@ -50,7 +50,7 @@ pub(super) fn expand(parsed: &Parsed, variants: &[parse::Variant], is_written: b
     let are_units = variants.iter().all(|v| v.kind == Kind::Unit);
     let codec = if parsed.repr && are_units && serde.tag.is_none() && !serde.untagged {
         // The derives of serde or those of `serde_repr` write it.
-        cx.by_serde()
+        by_serde(&cx)
     } else {
         match (&serde.tag, &serde.content) {
             _ if serde.untagged => untagged::expand(&cx, &variants),

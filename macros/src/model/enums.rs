@@ -76,8 +76,8 @@ fn check_names(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) {
                 Some((_, first)) if **first != variant.ident => sink.on(
                     &variant.ident,
                     format!(
-                        "`{name}` is also the stored name of `{first}`, as which a value would be read; rename one with `#[serde(rename = \
-                         \"…\")]`"
+                        "`{name}` is a stored name or an alias of `{first}` and of this variant, whose values would be read as `{first}`; \
+                         remove one, or rename it with `#[serde(rename = \"…\")]`"
                     ),
                 ),
                 _ => seen.push((name, &variant.ident)),

@@ -44,7 +44,7 @@ fn check_aliases(accessors: &[Accessor], sink: &Sink) {
                 sink.on(
                     &accessor.ident,
                     format!(
-                        "the alias `{alias}` is also a name of the field `{}`",
+                        "the alias `{alias}` is also a name of the field `{}`, which would be read from it: remove the alias",
                         other.ident
                     ),
                 );

@@ -176,7 +176,7 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     serde::check(&input.attrs, sink);
     let mut serde = serde::container(&input.attrs, sink);
     if attributes.opaque {
-        // What serde's derives make of them is stored.
+        // The derives of serde follow them, and their form is stored.
         (serde.conversion, serde.read_as, serde.written_as) = (None, None, None);
     }
     if attributes.skip_none && (attributes.opaque || !has_named_fields(&input.data)) {
@@ -237,7 +237,7 @@ fn has_named_fields(data: &Data) -> bool {
     }
 }
 
-/// What a field's attributes depend on in its type.
+/// The properties of a type that the attributes of its fields depend on.
 #[derive(Clone, Copy)]
 struct Owner {
     /// Whether `Document` is derived, and not `Embedded`.

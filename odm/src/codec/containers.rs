@@ -10,6 +10,7 @@ use crate::bson::{DecodeError, Document, ElementType, EncodeError};
 use crate::codec::{
     Decode, DecodeFields, Elements, Encode, EncodeFields, Fields, MapKey, Names, Value, Writer, read, write,
 };
+use crate::tuples::each_tuple;
 
 impl<T: Encode> Encode for Option<T> {
     #[inline]
@@ -322,20 +323,7 @@ macro_rules! tuples {
         }
     )* };
 }
-tuples! {
-    1: A 0;
-    2: A 0, B 1;
-    3: A 0, B 1, C 2;
-    4: A 0, B 1, C 2, D 3;
-    5: A 0, B 1, C 2, D 3, E 4;
-    6: A 0, B 1, C 2, D 3, E 4, F 5;
-    7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
-    8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
-    9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
-    10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9;
-    11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
-    12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
-}
+each_tuple!(tuples);
 
 /// Flattened: the keys that are not those of fields.
 impl EncodeFields for Document {

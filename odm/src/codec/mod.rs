@@ -403,7 +403,7 @@ pub(crate) fn to_bson<T: Encode + ?Sized>(value: &T) -> Result<Bson, ValueError>
     driver::to_bson(|out| value.encode(out)).map_err(ValueError::from)
 }
 
-/// What the `Serialize` of a value writes.
+/// The value that the `Serialize` of a value writes.
 ///
 /// # Errors
 /// The value cannot be represented as BSON.

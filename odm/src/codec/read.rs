@@ -96,9 +96,13 @@ pub fn unknown_variant(known: &[&str]) -> DecodeError {
 }
 
 /// Whether a document has one of the keys.
-pub(super) fn has_any(mut elements: Elements<'_>, keys: &[&str]) -> Result<bool> {
+pub(super) fn has_any(elements: Elements<'_>, keys: &[&str]) -> Result<bool> {
+    has_key(elements, |key| keys.contains(&key))
+}
+
+fn has_key(mut elements: Elements<'_>, is_meant: impl Fn(&str) -> bool) -> Result<bool> {
     while let Some((key, _)) = elements.next_entry()? {
-        if keys.contains(&key) {
+        if is_meant(key) {
             return Ok(true);
         }
     }
@@ -109,13 +113,8 @@ pub(super) fn has_any(mut elements: Elements<'_>, keys: &[&str]) -> Result<bool>
 ///
 /// # Errors
 /// The document is malformed.
-pub fn names_any(mut elements: Elements<'_>, types: &[&'static Names]) -> Result<bool> {
-    while let Some((key, _)) = elements.next_entry()? {
-        if types.iter().any(|names| names.contains(key)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+pub fn names_any(elements: Elements<'_>, types: &[&'static Names]) -> Result<bool> {
+    has_key(elements, |key| types.iter().any(|names| names.contains(key)))
 }
 
 /// Reads one field of a document.

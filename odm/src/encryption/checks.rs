@@ -187,47 +187,47 @@ impl<T: IntoIterator<Item: Held>> Inside<T> {
     pub const SCHEMA: SchemaOf = T::Item::SCHEMA;
 }
 
-/// As [`Contents`], of the value behind a pointer.
+/// The encrypted fields of the value behind a pointer, found like those of [`Contents`].
 #[derive(Debug)]
 pub struct Pointee<T: ?Sized>(PhantomData<T>);
 
 impl<T: Deref<Target: Held>> Pointee<T> {
-    /// As [`Contents::ENCRYPTED`].
+    /// Whether there are any.
     pub const ENCRYPTED: bool = T::Target::ENCRYPTED;
-    /// As [`Contents::SCHEMA`].
+    /// The schema of the values.
     pub const SCHEMA: SchemaOf = T::Target::SCHEMA;
 }
 
-/// As [`Pointee`], of the pointers in an array.
+/// The encrypted fields of the values behind the pointers in an array.
 #[derive(Debug)]
 pub struct PointeesInside<T: ?Sized>(PhantomData<T>);
 
 impl<P: Deref<Target: Held>, T: IntoIterator<Item = P>> PointeesInside<T> {
-    /// As [`Contents::ENCRYPTED`].
+    /// Whether there are any.
     pub const ENCRYPTED: bool = P::Target::ENCRYPTED;
-    /// As [`Contents::SCHEMA`].
+    /// The schema of the values.
     pub const SCHEMA: SchemaOf = P::Target::SCHEMA;
 }
 
-/// As [`Pointee`], of the pointers in a map.
+/// The encrypted fields of the values behind the pointers in a map.
 #[derive(Debug)]
 pub struct PointeesOfEntries<T: ?Sized>(PhantomData<T>);
 
 impl<K, P: Deref<Target: Held>, T: IntoIterator<Item = (K, P)>> PointeesOfEntries<T> {
-    /// As [`Contents::ENCRYPTED`].
+    /// Whether there are any.
     pub const ENCRYPTED: bool = P::Target::ENCRYPTED;
-    /// As [`Contents::SCHEMA`].
+    /// The schema of the values.
     pub const SCHEMA: SchemaOf = P::Target::SCHEMA;
 }
 
-/// As [`Inside`], of the values of a map whose keys have no typed paths.
+/// The encrypted fields of the values of a map, whatever its keys are.
 #[derive(Debug)]
 pub struct Entries<T: ?Sized>(PhantomData<T>);
 
 impl<K, V: Held, T: IntoIterator<Item = (K, V)>> Entries<T> {
-    /// As [`Contents::ENCRYPTED`].
+    /// Whether there are any.
     pub const ENCRYPTED: bool = V::ENCRYPTED;
-    /// As [`Contents::SCHEMA`].
+    /// The schema of the values.
     pub const SCHEMA: SchemaOf = V::SCHEMA;
 }
 

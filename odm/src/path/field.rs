@@ -69,6 +69,7 @@ use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
 use crate::map_key::MapKey;
 use crate::path::{AsPath, Mode, Path, Wrapped};
 use crate::schema_version::SchemaVersion;
+use crate::tuples::each_tuple;
 
 /// A type of fields with typed paths. The [module](self) lists the implementations; for your own
 /// types derive [`Embedded`](derive@crate::Embedded).
@@ -312,7 +313,7 @@ macro_rules! pointers {
 pointers! { Box Rc Arc }
 
 macro_rules! tuples {
-    ($($($t:ident)*;)*) => { $(
+    ($($len:literal: $($t:ident $at:tt),*;)*) => { $(
         /// Without paths to the items.
         impl<$($t: Field),*> Field for ($($t,)*) {
             const ENCRYPTS_ELEMENTS: bool = false $(|| $t::ENCRYPTS || $t::ENCRYPTS_ELEMENTS)*;
@@ -327,20 +328,7 @@ macro_rules! tuples {
         }
     )* };
 }
-tuples! {
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-    A B C D E F G;
-    A B C D E F G H;
-    A B C D E F G H I;
-    A B C D E F G H I J;
-    A B C D E F G H I J K;
-    A B C D E F G H I J K L;
-}
+each_tuple!(tuples);
 
 /// A `Cow` is stored as its owned type.
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {

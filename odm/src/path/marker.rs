@@ -12,6 +12,7 @@ use crate::bson::{
 use crate::map_key::MapKey;
 use crate::path::field::{DerivedDocument, Opaque};
 use crate::path::{Indexed, Maybe, Read, Through, Write};
+use crate::tuples::each_tuple;
 
 /// Modes of paths that can be read, by filters, sorts and indexes: all without a positional
 /// segment that do not start at a variable.
@@ -299,25 +300,12 @@ impl<K, V, S> ListItem for HashMap<K, V, S> {}
 impl<K, V> ListItem for BTreeMap<K, V> {}
 
 macro_rules! tuples {
-    ($($($t:ident)*;)*) => { $( impl<$($t),*> ListItem for ($($t,)*) {} )* };
+    ($($len:literal: $($t:ident $at:tt),*;)*) => { $( impl<$($t),*> ListItem for ($($t,)*) {} )* };
 }
-tuples! {
-    ;
-    A;
-    A B;
-    A B C;
-    A B C D;
-    A B C D E;
-    A B C D E F;
-    A B C D E F G;
-    A B C D E F G H;
-    A B C D E F G H I;
-    A B C D E F G H I J;
-    A B C D E F G H I J K;
-    A B C D E F G H I J K L;
-}
+impl ListItem for () {}
+each_tuple!(tuples);
 
-/// What [`entry`](crate::PathOps::entry) takes as a key of type `K`: a `K`, a reference to one, and a text for one of texts.
+/// The types that [`entry`](crate::PathOps::entry) takes as a key of type `K`: a `K`, a reference to one, and text if `K` is text.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of a map with keys of type `{K}`",
     label = "expected a `{K}`"
