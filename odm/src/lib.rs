@@ -99,6 +99,7 @@
 //! them, too. The client runs on tokio.
 
 pub mod aggregate;
+mod ast;
 pub mod bson;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, DecodeError, EncodeError, ObjectId, Uuid as BsonUuid, doc, to_vec};
 use crate::codec::{Decode, DecodeOwned, Encode, Value, Writer};
 use crate::collection::action::{Session, forward_options};
@@ -666,7 +667,7 @@ fn found_in<'f, D: Model>(
 }
 
 fn in_keys<D>(field: &str, keys: Vec<Bson>) -> Filter<D> {
-    Filter::raw(doc! { field: { "$in": keys } })
+    Filter::new(Ok(Node::leaf(field.to_owned(), Op::In(keys))))
 }
 
 #[cfg(test)]

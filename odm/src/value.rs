@@ -323,11 +323,13 @@ where
 }
 
 pub(crate) fn array<T, V: IntoValue<T>>(values: impl IntoIterator<Item = V>) -> Result<Bson, ValueError> {
-    values
-        .into_iter()
-        .map(IntoValue::into_value)
-        .collect::<Result<Vec<_>, _>>()
-        .map(Bson::Array)
+    each_value(values).map(Bson::Array)
+}
+
+pub(crate) fn each_value<T, V: IntoValue<T>>(
+    values: impl IntoIterator<Item = V>,
+) -> Result<Vec<Bson>, ValueError> {
+    values.into_iter().map(IntoValue::into_value).collect()
 }
 
 macro_rules! arrays {

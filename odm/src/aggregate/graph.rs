@@ -124,11 +124,12 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     /// assert!(chains.to_string().contains(r#""restrictSearchWithMatch": {"active": {"$eq": true}}"#));
     /// ```
     pub fn restrict(mut self, filter: impl FnOnce(Fields<J::Foreign>) -> Filter<J::Foreign>) -> Self {
-        let mut filter = filter(nav::<J::Foreign>());
-        let encrypted = filter.take_encrypted();
-        let filter = filter.into_document();
-        self.encrypted = EncryptedReads::of_filter::<J::Foreign>(encrypted, &filter);
-        self.restrict = Some(filter.map_err(Box::new));
+        let filter = filter(nav::<J::Foreign>()).into_node();
+        self.encrypted = filter.as_ref().map_or_else(
+            |_| EncryptedReads::default(),
+            EncryptedReads::of_filter::<J::Foreign>,
+        );
+        self.restrict = Some(filter.map(|filter| filter.to_document()).map_err(Box::new));
         self
     }
 

@@ -195,11 +195,12 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// assert_eq!(large.to_string(), r#"[{"$match": {"total": {"$gt": 100}}}]"#);
     /// ```
     pub fn match_(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
-        let mut filter = filter(nav::<S>());
-        let encrypted = filter.take_encrypted();
-        let filter = filter.into_document();
-        self.stages.encrypted.note_filter::<S>(encrypted, &filter);
-        self.stage("$match", filter.map(Bson::Document).map_err(Box::new))
+        let filter = filter(nav::<S>()).into_node();
+        if let Ok(filter) = &filter {
+            self.stages.encrypted.note_filter::<S>(filter);
+        }
+        let filter = filter.map(|filter| Bson::Document(filter.to_document()));
+        self.stage("$match", filter.map_err(Box::new))
     }
 
     /// Keeps the documents for which an expression is true (`$match` with `$expr`): to compare

@@ -111,11 +111,11 @@ impl<S: Model> GeoNear<S> {
     /// assert!(stores.to_string().contains(r#""query": {"name": {"$ne": ""}}"#));
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
-        let mut filter = filter(nav::<S>());
-        let encrypted = filter.take_encrypted();
-        let filter = filter.into_document();
-        self.encrypted = EncryptedReads::of_filter::<S>(encrypted, &filter);
-        self.filter = Some(filter.map_err(Box::new));
+        let filter = filter(nav::<S>()).into_node();
+        self.encrypted = filter
+            .as_ref()
+            .map_or_else(|_| EncryptedReads::default(), EncryptedReads::of_filter::<S>);
+        self.filter = Some(filter.map(|filter| filter.to_document()).map_err(Box::new));
         self
     }
 
@@ -329,11 +329,11 @@ impl<S: Model> VectorSearch<S> {
     /// assert!(books.to_string().contains(r#""filter": {"year": {"$gte": 2000}}"#));
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
-        let mut filter = filter(nav::<S>());
-        let encrypted = filter.take_encrypted();
-        let filter = filter.into_document();
-        self.encrypted = EncryptedReads::of_filter::<S>(encrypted, &filter);
-        self.filter = Some(filter.map_err(Box::new));
+        let filter = filter(nav::<S>()).into_node();
+        self.encrypted = filter
+            .as_ref()
+            .map_or_else(|_| EncryptedReads::default(), EncryptedReads::of_filter::<S>);
+        self.filter = Some(filter.map(|filter| filter.to_document()).map_err(Box::new));
         self
     }
 

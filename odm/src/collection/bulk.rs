@@ -1,5 +1,6 @@
 //! [`Collection::bulk`]: several writes on one collection, in as few commands as possible.
 
+use crate::ast::filter::Node;
 use crate::collection::action::{Session, awaitable, forward_options};
 use crate::collection::bulk_runs::Runs;
 use crate::collection::bulk_versions::{Built, Effect, Replaced, runs_of};
@@ -13,7 +14,7 @@ use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_o
 use crate::driver::options::{BulkWriteOptions, PrecedingOptions};
 use crate::driver::{self, BulkWriteResult, WriteModel};
 use crate::error::{BulkOperation, Error, Result};
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model, id_value};
 use crate::observe::Call;
 use crate::stage_versions::requiring;
@@ -143,7 +144,7 @@ pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Resu
 
 pub(super) fn update<D: Model>(
     collection: &Collection<D>,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     update: Update<D>,
     [many, upsert]: [bool; 2],
 ) -> Result<Built<WriteModel>> {
@@ -187,7 +188,7 @@ fn of_prepared(prepared: Prepared, [many, upsert]: [bool; 2]) -> Built<WriteMode
 
 pub(super) fn replace<D: Model>(
     collection: &Collection<D>,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     document: &D,
 ) -> Result<Built<WriteModel>> {
     collection.check_encrypts()?;
@@ -207,7 +208,7 @@ pub(super) fn replace<D: Model>(
     Ok(Built {
         model: WriteModel::replace_one(version.of(filter.clone()), &raw),
         effect: Effect::Replaces(Box::new(Replaced {
-            filter: filter.into_tree(),
+            filter: filter.to_document(),
             is_by_id,
             must_exist,
             kept: None,
@@ -217,17 +218,17 @@ pub(super) fn replace<D: Model>(
     })
 }
 
-pub(super) fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Conditions> {
+pub(super) fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Node> {
     collection.id_filter(id.into_value(), NULL_ARGUMENT)
 }
 
-pub(super) fn by_id_of<D: Model>(collection: &Collection<D>, document: &D) -> Result<Conditions> {
+pub(super) fn by_id_of<D: Model>(collection: &Collection<D>, document: &D) -> Result<Node> {
     collection.id_filter(id_value(document), NULL_IN_REPLACEMENT)
 }
 
 pub(super) fn delete<D: Model>(
     collection: &Collection<D>,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     many: bool,
 ) -> Result<Built<WriteModel>> {
     if many {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
@@ -9,7 +10,6 @@ use crate::collection::bulk_versions::{Effect, Replaced, Run, key};
 use crate::driver::options::{BulkWriteOptions, ReadConcern, ReadPreference};
 use crate::driver::{self, BulkWriteError, BulkWriteResult, ErrorKind};
 use crate::error::{BulkOperation, BulkOutcome, PerformedWrites, Result};
-use crate::filter::Conditions;
 use crate::model::Model;
 
 /// Maximum number of documents that are read together.
@@ -165,7 +165,7 @@ impl<'a, D: Model> Runs<'a, D> {
         }
         let mut has_other_ids = false;
         for ids in ids.chunks(READ) {
-            let filter = Conditions::comparisons([("_id".to_owned(), "$in", Bson::from(ids.to_vec()))]);
+            let filter = Node::leaf("_id", Op::In(ids.to_vec()));
             let filter = self.collection.scope.of::<D>(filter);
             let finding = collection.find(filter).read_preference(ReadPreference::primary());
             let found: Vec<RawDocumentBuf> = match session.as_deref_mut() {

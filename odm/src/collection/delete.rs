@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use crate::ast::filter::Node;
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::kind;
@@ -12,7 +13,6 @@ use crate::collection::write::{of_delete, prepare};
 use crate::driver::options::DeleteOptions;
 use crate::driver::{self, UpdateResult, action};
 use crate::error::Result;
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::observe::Call;
 use crate::stage_versions::requiring;
@@ -25,7 +25,7 @@ use crate::stage_versions::requiring;
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Delete<'a, D> {
     collection: &'a Collection<D>,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     many: bool,
     permanently: bool,
     options: DeleteOptions,
@@ -33,7 +33,7 @@ pub struct Delete<'a, D> {
 }
 
 impl<'a, D: Model> Delete<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, many: bool) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>, many: bool) -> Self {
         Delete {
             collection,
             filter,

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use crate::ast::filter::{Node, Op};
 use crate::codec::DecodeOwned;
 
 use crate::bson::Bson;
@@ -11,7 +12,6 @@ use crate::collection::decode::value_at;
 use crate::driver::action;
 use crate::driver::options::DistinctOptions;
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::observe::Call;
 use crate::path::field::Field;
@@ -19,7 +19,7 @@ use crate::path::{AsPath, RawPath, check_path, value_path};
 
 /// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
 /// field.
-fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
+fn of_variants(field: &RawPath, filter: Node) -> Result<Node> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
     let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
     tagged.into_iter().try_fold(filter, |filter, (variant, tag)| {
@@ -31,11 +31,7 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
                 variant.key,
             )));
         }
-        Ok(filter.and(Conditions::comparisons([(
-            variant.key.clone(),
-            "$eq",
-            Bson::from(tag),
-        )])))
+        Ok(filter.and(Node::leaf(variant.key.clone(), Op::Eq(tag.into()))))
     })
 }
 
@@ -65,7 +61,7 @@ pub struct Distinct<'a, D, T> {
 }
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
-    pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Node>) -> Self {
         let filter = collection
             .scoped(filter)
             .and_then(|filter| of_variants(field, filter));

@@ -1,6 +1,7 @@
 //! Whole documents in the form in which they are written: after hooks and validation, with a new id
 //! and the maintained fields.
 
+use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, decode_document, doc};
 use crate::codec;
 use crate::collection::Collection;
@@ -9,7 +10,6 @@ use crate::collection::encrypted::encryptable;
 use crate::collection::write::{with_new_id, without_id};
 use crate::driver::options::ReadPreference;
 use crate::error::{Error, Result, ValueError};
-use crate::filter::Conditions;
 use crate::managed::{WriteKind, Written};
 use crate::model::Model;
 
@@ -43,12 +43,8 @@ impl Version {
     }
 
     /// Adds the condition that the stored document has this version.
-    pub(super) fn of(&self, filter: Conditions) -> Conditions {
-        filter.and(Conditions::comparisons([(
-            self.field.to_owned(),
-            "$eq",
-            self.old.clone(),
-        )]))
+    pub(super) fn of(&self, filter: Node) -> Node {
+        filter.and(Node::leaf(self.field, Op::Eq(self.old.clone())))
     }
 }
 
@@ -206,7 +202,7 @@ fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
 impl<D: Model> Collection<D> {
     /// The error of a replacement whose version no stored document has, if a document matches without
     /// the version.
-    pub(super) async fn check_conflict(&self, filter: Conditions, session: Session<'_>) -> Result<()> {
+    pub(super) async fn check_conflict(&self, filter: Node, session: Session<'_>) -> Result<()> {
         let finding = self
             .inner
             .find_one(filter)

@@ -1,5 +1,6 @@
 //! Models with encrypted fields: what is done in another way, so that no plain value is sent.
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, Document, RawDocumentBuf};
 use crate::codec;
 use crate::collection::Collection;
@@ -10,7 +11,6 @@ use crate::collection::{encrypted_ranges, encrypted_stages};
 #[cfg(feature = "encryption")]
 use crate::driver::Namespace;
 use crate::error::{Error, Result, ValueError};
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::update::Compiled;
 
@@ -154,7 +154,7 @@ impl<D: Model> Collection<D> {
 
     /// Rejects a filter on an encrypted field if the client does not encrypt: the server would receive the plain value,
     /// and no stored value is equal to it, so that a negated condition matches every document.
-    pub(super) fn check_filter(&self, filter: &Conditions) -> Result<()> {
+    pub(super) fn check_filter(&self, filter: &Node) -> Result<()> {
         if !has_encrypted::<D>() {
             return Ok(());
         }
@@ -219,7 +219,7 @@ impl<D: Model> Collection<D> {
     fn require_joined(&self, _joined: &[JoinedModel]) {}
 
     /// Rejects a filter of change events on an encrypted field: the server cannot compare the values in events.
-    pub(super) fn check_event_filter(&self, filter: &Conditions) -> Result<()> {
+    pub(super) fn check_event_filter(&self, filter: &Node) -> Result<()> {
         let Some(paths) = self.declared()? else {
             return Ok(());
         };
@@ -268,7 +268,7 @@ fn contains(name: &str, path: &str) -> bool {
 }
 
 /// Rejects a comparison of a document that contains an encrypted field: no stored document is equal to it.
-fn check_comparisons<D: Model>(filter: &Conditions) -> Result<()> {
+fn check_comparisons<D: Model>(filter: &Node) -> Result<()> {
     let Some(Ok(paths)) = encrypted_fields::<D>() else {
         return Ok(());
     };
@@ -350,7 +350,7 @@ pub(super) fn encryptable<D: Model>(raw: RawDocumentBuf) -> Result<RawDocumentBu
 }
 
 /// Rejects an upsert by an encrypted field: the document that the server inserts would not have it.
-pub(super) fn check_upsert<D: Model>(filter: &Conditions) -> Result<()> {
+pub(super) fn check_upsert<D: Model>(filter: &Node) -> Result<()> {
     let Some(Ok(paths)) = encrypted_fields::<D>() else {
         return Ok(());
     };
@@ -365,11 +365,11 @@ pub(super) fn check_upsert<D: Model>(filter: &Conditions) -> Result<()> {
 }
 
 /// The first of the paths that a filter concerns, in its conditions or in the expressions and schemas in it.
-fn concerned(paths: &[String], filter: &Conditions) -> Option<String> {
+fn concerned(paths: &[String], filter: &Node) -> Option<String> {
     if let Some(path) = mentioned(paths, |path| filter.mentions(&|name| is_about(name, path))) {
         return Some(path);
     }
-    let tree = filter.clone().into_tree();
+    let tree = filter.to_document();
     mentioned(paths, |path| encrypted_stages::is_on(&tree, path))
 }
 

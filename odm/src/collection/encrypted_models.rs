@@ -3,12 +3,12 @@
 use std::any::TypeId;
 use std::fmt;
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, Document};
 use crate::collection::encrypted_ranges::Range;
 use crate::collection::encrypted_stages;
 use crate::encryption::places::encrypted_paths;
-use crate::error::{Result, SchemaError};
-use crate::filter::EncryptedPaths;
+use crate::error::SchemaError;
 use crate::model::Model;
 use crate::path::field::Field;
 use crate::type_map::TypeMap;
@@ -132,30 +132,33 @@ impl EncryptedReads {
 
     /// Notes the conditions of a filter of documents of type `S` on encrypted fields: those by their operators, and the others
     /// that concern one, such as the comparison of a document that contains it.
-    pub(crate) fn note_filter<S: Field>(&mut self, by_operators: EncryptedPaths, filter: &Result<Document>) {
-        let Ok(filter) = filter else { return };
+    pub(crate) fn note_filter<S: Field>(&mut self, filter: &Node) {
+        let by_operators = filter.encrypted();
+        let others = encrypted_paths::<S>();
+        if by_operators.is_empty() && others.is_empty() {
+            return;
+        }
+        let filter = filter.to_document();
         let first = self.operands.len();
-        let others = encrypted_paths::<S>().iter().map(|path| path.as_str().into());
-        for path in by_operators.into_iter().chain(others) {
-            let is_noted = self.operands[first..].iter().any(|noted| noted.path == path);
-            // A filter can lose the condition: an alternative of one that every document matches.
+        for path in by_operators.iter().chain(others) {
+            let is_noted = self.operands[first..].iter().any(|noted| *noted.path == **path);
             // The fields in a value of unknown form are in every other document.
             let is_on = if path.is_empty() {
-                encrypted_stages::compares_document(filter)
+                encrypted_stages::compares_document(&filter)
             } else {
-                encrypted_stages::is_on(filter, &path)
+                encrypted_stages::is_on(&filter, path)
             };
             if !is_noted && is_on {
-                let filter = filter.clone();
+                let (path, filter) = (path.as_str().into(), filter.clone());
                 self.operands.push(EncryptedOperand { path, filter });
             }
         }
     }
 
     /// What a filter of documents of type `S` reads; see [`note_filter`](Self::note_filter).
-    pub(crate) fn of_filter<S: Field>(by_operators: EncryptedPaths, filter: &Result<Document>) -> Self {
+    pub(crate) fn of_filter<S: Field>(filter: &Node) -> Self {
         let mut reads = Self::default();
-        reads.note_filter::<S>(by_operators, filter);
+        reads.note_filter::<S>(filter);
         reads
     }
 

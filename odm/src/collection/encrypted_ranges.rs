@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, Document, RawDocument};
 use crate::collection::encrypted_models::ranges;
 use crate::collection::keyset::lookup;
 use crate::encryption::fields::compare;
 use crate::error::{Error, Result, ValueError};
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::update::Compiled;
 
@@ -74,7 +74,7 @@ pub(super) fn check_document<D: Model>(document: &RawDocument) -> Result<()> {
 }
 
 /// Rejects a filter that compares a field with a value outside of its range.
-pub(super) fn check_filter<D: Model>(filter: &Conditions) -> Result<()> {
+pub(super) fn check_filter<D: Model>(filter: &Node) -> Result<()> {
     let mut ranges = ranges::<D>().iter();
     match ranges.find(|range| filter.compares_with(&range.path, &|value| range.excludes(value))) {
         Some(range) => Err(Error::filter(range.path.clone(), range.reason::<D>())),

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use crate::ast::filter::Node;
 use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
@@ -12,7 +13,7 @@ use crate::collection::page::Page;
 use crate::driver::action;
 use crate::driver::options::FindOptions;
 use crate::error::{Error, Result};
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
@@ -37,7 +38,7 @@ fn boxed<'a, T>(
 #[must_use = "nothing is sent before the query, or a method such as `first`, is awaited"]
 pub struct Find<'a, D, T = D> {
     pub(super) collection: &'a Collection<D>,
-    pub(super) filter: Result<Conditions>,
+    pub(super) filter: Result<Node>,
     pub(super) options: FindOptions,
     /// The fields to read. `None` for all.
     pub(super) projection: Option<Document>,
@@ -48,7 +49,7 @@ pub struct Find<'a, D, T = D> {
 }
 
 impl<'a, D: Model> Find<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
         Find {
             collection,
             filter: collection.scoped(filter),
@@ -122,7 +123,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// # drop(first); Ok(()) }
     /// ```
     pub fn filter(mut self, filter: Filter<D>) -> Self {
-        self.filter = self.filter.and_then(|all| Ok(all.and(filter.into_conditions()?)));
+        self.filter = self.filter.and_then(|all| Ok(all.and(filter.into_node()?)));
         self
     }
 

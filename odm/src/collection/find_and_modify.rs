@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::ast::filter::Node;
 use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Kept, Session, awaitable, forward_options, in_session, with_kept};
 use crate::collection::decode::ReadAs;
@@ -18,7 +19,7 @@ use crate::driver::options::{
 };
 use crate::driver::{self, action};
 use crate::error::Result;
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
@@ -83,7 +84,7 @@ macro_rules! find_and_modify {
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D, T = D> {
             collection: &'a Collection<D>,
-            filter: Result<Conditions>,
+            filter: Result<Node>,
             $($change: $Change,)?
             options: $Options,
             kept: Kept,
@@ -94,7 +95,7 @@ macro_rules! find_and_modify {
         impl<'a, D: Model> $name<'a, D> {
             pub(super) fn new(
                 collection: &'a Collection<D>,
-                filter: Result<Conditions>,
+                filter: Result<Node>,
                 $($change: $Change)?
             ) -> Self {
                 const { kind::$check::<D>() };
@@ -494,10 +495,10 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
     /// The filter without the version, and the replacement.
     fn checked(
         collection: &Collection<D>,
-        filter: Result<Conditions>,
+        filter: Result<Node>,
         replacement: Replacement,
         options: &FindOneAndReplaceOptions,
-    ) -> Result<(Conditions, Encoded)> {
+    ) -> Result<(Node, Encoded)> {
         let filter = collection.check_encrypts().and(checked(filter?))?;
         collection.check_returned(options.returns_original())?;
         if options.is_upsert() {

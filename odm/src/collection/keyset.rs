@@ -1,11 +1,11 @@
 //! Keyset pagination: a page is selected by the sort keys of the last document of the page before
 //! it, so that the server skips no documents.
 
-use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, decode_document, doc, to_raw_document};
+use crate::ast::filter::{Node, Op};
+use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, decode_document, to_raw_document};
 use crate::collection::find::Find;
 use crate::collection::token::{self, Direction, Token};
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::projection::Output;
 use crate::stage_versions::{self, ADDED_KEYS as KEYS, requiring};
@@ -42,8 +42,8 @@ pub(super) async fn read<D: Model, T: Output>(
     let forward = start.as_ref().is_none_or(|t| t.direction == Direction::Forward);
     let filter = find.filter.clone().map(|filter| match &start {
         None => filter,
-        Some(token) if filter.is_empty() => Conditions::Tree(after_keys(&keys, token)),
-        Some(token) => Conditions::Tree(doc! { "$and": [filter.into_tree(), after_keys(&keys, token)] }),
+        Some(token) if filter.is_empty() => after_keys(&keys, token),
+        Some(token) => Node::All(vec![filter, after_keys(&keys, token)]),
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();
@@ -178,24 +178,21 @@ fn descends(direction: &Bson) -> bool {
 
 /// The filter of the documents after the token's keys: greater in the first key, or equal in it and
 /// greater in the second, and so on.
-fn after_keys(keys: &Document, token: &Token) -> Document {
+fn after_keys(keys: &Document, token: &Token) -> Node {
     let backward = token.direction == Direction::Backward;
     let mut alternatives = Vec::new();
-    let mut equal = Document::new();
+    let mut equal = Vec::new();
     for ((key, direction), value) in keys.iter().zip(&token.values) {
-        let operator = if descends(direction) == backward {
-            "$gt"
-        } else {
-            "$lt"
-        };
+        let leaf = |op: fn(Bson) -> Op| Node::leaf(key.clone(), op(value.clone()));
+        let is_ascending = descends(direction) == backward;
         let mut alternative = equal.clone();
-        alternative.insert(key, doc! { operator: value.clone() });
-        alternatives.push(Bson::Document(alternative));
-        equal.insert(key, doc! { "$eq": value.clone() });
+        alternative.push(leaf(if is_ascending { Op::Gt } else { Op::Lt }));
+        alternatives.push(Node::document(alternative));
+        equal.push(leaf(Op::Eq));
     }
-    match &mut alternatives[..] {
-        [Bson::Document(only)] => std::mem::take(only),
-        _ => doc! { "$or": alternatives },
+    match alternatives.len() {
+        1 => alternatives.remove(0),
+        _ => Node::Any(alternatives),
     }
 }
 
@@ -224,6 +221,7 @@ pub(crate) fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bson::doc;
 
     #[test]
     fn filter_of_the_next_documents_follows_the_directions() {
@@ -237,18 +235,27 @@ mod tests {
             { "at": { "$eq": 5 }, "n": { "$gt": 6 } },
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$gt": 7 } },
         ] };
-        assert_eq!(after_keys(&keys, &token(Direction::Forward)), forward);
+        assert_eq!(
+            after_keys(&keys, &token(Direction::Forward)).to_document(),
+            forward
+        );
         let backward = doc! { "$or": [
             { "at": { "$gt": 5 } },
             { "at": { "$eq": 5 }, "n": { "$lt": 6 } },
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$lt": 7 } },
         ] };
-        assert_eq!(after_keys(&keys, &token(Direction::Backward)), backward);
+        assert_eq!(
+            after_keys(&keys, &token(Direction::Backward)).to_document(),
+            backward
+        );
         let one = Token {
             direction: Direction::Forward,
             values: vec![Bson::Int32(5)],
         };
-        assert_eq!(after_keys(&doc! { "_id": 1 }, &one), doc! { "_id": { "$gt": 5 } });
+        assert_eq!(
+            after_keys(&doc! { "_id": 1 }, &one).to_document(),
+            doc! { "_id": { "$gt": 5 } }
+        );
         assert_eq!(reversed(&keys), doc! { "at": 1, "n": -1, "_id": -1 });
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, RawDocument, RawDocumentBuf, doc};
 use crate::collection::action::awaitable;
 use crate::collection::decode::upgraded;
@@ -11,7 +12,7 @@ use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{Collation, FindOptions, ReadPreference, WriteConcern};
 use crate::driver::{self, ErrorKind, WriteError, WriteModel};
 use crate::error::{Error, Result, ValueError};
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::relaxed_json::relaxed;
@@ -78,7 +79,7 @@ type Progress<'a> = Box<dyn FnMut(&Migration) + Send + 'a>;
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Migrate<'a, D> {
     collection: Collection<D>,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     options: MigrateOptions,
     progress: Option<Progress<'a>>,
 }
@@ -238,7 +239,7 @@ impl<'a, D: Model> Migrate<'a, D> {
     pub(crate) fn new(collection: Collection<D>) -> Self {
         Migrate {
             collection,
-            filter: Ok(Conditions::none()),
+            filter: Ok(Node::Default),
             options: MigrateOptions::default(),
             progress: None,
         }
@@ -287,7 +288,7 @@ impl<'a, D: Model> Migrate<'a, D> {
 
     pub(crate) async fn run(self) -> Result<Migration> {
         let mut migration = Migration::default();
-        let filter = self.filter?.into_tree();
+        let filter = self.filter?.to_document();
         let Some(version) = D::BEHAVIOR.schema else {
             return Ok(migration);
         };

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, RawDocumentBuf};
 use crate::driver;
 use crate::error::{Error, Result, ValueError};
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::path::AsPath;
 use crate::path::marker::Readable;
@@ -189,16 +190,16 @@ const NULL_IN_REPLACEMENT: &str = "the id of the document argument is `None`, so
                                    replace; set it, or use `replace_one(..)` with a filter";
 
 /// A filter from a closure over the model's fields.
-fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Conditions> {
-    filter(D::fields()).into_conditions()
+fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Node> {
+    filter(D::fields()).into_node()
 }
 
 impl<D: Model> Collection<D> {
     /// The filter of one id. Null is rejected: the ODM writes no document with the id null.
-    fn id_filter(&self, id: Result<Bson, ValueError>, none: &'static str) -> Result<Conditions> {
+    fn id_filter(&self, id: Result<Bson, ValueError>, none: &'static str) -> Result<Node> {
         match id.map_err(|e| Error::encode("_id", e))? {
             Bson::Null => Err(self.missing_id(none)),
-            id => Ok(Conditions::id(id)),
+            id => Ok(Node::id(id)),
         }
     }
 
@@ -293,7 +294,7 @@ impl<D: Model> Collection<D> {
     /// # Ok(()) });
     /// ```
     pub fn find_all(&self) -> Find<'_, D> {
-        Find::new(self, Ok(Conditions::none()))
+        Find::new(self, Ok(Node::Default))
     }
 
     /// The distinct values of a field in the documents that match. For an array give the path of

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
@@ -26,7 +27,6 @@ use crate::driver::options::{
 };
 use crate::driver::{self, ErrorKind, Namespace, WriteModel};
 use crate::error::{Error, Result, ValueError};
-use crate::filter::Conditions;
 use crate::managed::CollectionKind;
 use crate::model::Model;
 use crate::schema_version::SchemaVersion;
@@ -44,11 +44,10 @@ pub(super) const fn is_upgraded<D: Model>() -> bool {
 }
 
 /// Adds the condition that the document does not have an older version.
-pub(super) fn guarded<D: Model>(filter: Conditions) -> Conditions {
+pub(super) fn guarded<D: Model>(filter: Node) -> Node {
     match D::BEHAVIOR.schema {
         Some(schema) if const { is_upgraded::<D>() } => {
-            let present = (schema.field.to_owned(), "$gte", schema.stored());
-            filter.and(Conditions::comparisons([present]))
+            filter.and(Node::leaf(schema.field, Op::Gte(schema.stored())))
         }
         _ => filter,
     }
@@ -159,12 +158,12 @@ impl Upgrade {
     /// which document is the first.
     pub(super) fn before<D: Model>(
         collection: &Collection<D>,
-        filter: &Conditions,
+        filter: &Node,
         of_all: bool,
         options: PrecedingOptions,
     ) -> Option<Box<Self>> {
         let version = D::BEHAVIOR.schema.filter(|_| const { is_upgraded::<D>() })?;
-        let filter = filter.clone().into_tree();
+        let filter = filter.to_document();
         let (wanted, options) = if of_all {
             (Wanted::All(filter), options.without_sort())
         } else {

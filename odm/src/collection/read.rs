@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use crate::ast::filter::Node;
 use crate::bson::{RawDocumentBuf, doc};
 use crate::collection::action::{Kept, awaitable, forward_options, with_kept};
 use crate::collection::decode::{Found, ReadAs};
@@ -11,7 +12,7 @@ use crate::collection::{Collection, NULL_ARGUMENT, filter_of};
 use crate::driver::action;
 use crate::driver::options::{CountDocumentsOptions, EstimatedDocumentCountOptions, FindOptions};
 use crate::error::{Error, Result};
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::projection::{self, Output, Projection};
@@ -95,7 +96,7 @@ pub struct FindOne<'a, D, T = D> {
 }
 
 impl<'a, D: Model> FindOne<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
         let filter = collection.scoped(filter);
         FindOne {
             collection,
@@ -280,7 +281,7 @@ pub struct Exists<'a, D> {
 }
 
 impl<'a, D: Model> Exists<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
         let filter = collection.scoped(filter);
         Exists {
             call: Call::new::<D>(collection.namespace(), "exists").query(&filter),
@@ -333,7 +334,7 @@ pub struct Count<'a, D> {
 }
 
 impl<'a, D: Model> Count<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
         let filter = collection.scoped(filter);
         Count {
             call: Call::new::<D>(collection.namespace(), "count").query(&filter),

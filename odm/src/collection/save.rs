@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use crate::codec;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
@@ -14,7 +15,6 @@ use crate::collection::{Collection, NULL_IN_REPLACEMENT, kind};
 use crate::driver::options::{ReadPreference, ReplaceOneOptions};
 use crate::driver::{UpdateResult, WriteModel};
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
 use crate::managed::Written;
 use crate::model::Model;
 use crate::observe::Call;
@@ -225,7 +225,7 @@ impl<'a, D: Model> Save<'a, D> {
 async fn save_encrypted<D: Model>(
     collection: &Collection<D>,
     field: &'static str,
-    filter: Conditions,
+    filter: Node,
     mut encoded: Encoded,
     options: ReplaceOneOptions,
     mut session: Session<'_>,
@@ -273,7 +273,7 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
     };
     if encoded.was_stored() {
         let replaced = Replaced {
-            filter: of_saved(collection, &encoded)?.into_tree(),
+            filter: of_saved(collection, &encoded)?.to_document(),
             is_by_id: true,
             must_exist: true,
             kept: D::BEHAVIOR.created_at,
@@ -296,7 +296,7 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
 }
 
 /// The filter of the stored document with the same id.
-fn of_saved<D: Model>(collection: &Collection<D>, document: &Encoded) -> Result<Conditions> {
+fn of_saved<D: Model>(collection: &Collection<D>, document: &Encoded) -> Result<Node> {
     let id = document.raw.get("_id").ok().flatten();
     let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
     let filter = collection.id_filter(Ok(id), NULL_IN_REPLACEMENT)?;

@@ -1,9 +1,10 @@
 //! Soft deletion: which documents the operations of a handle find, and how documents are deleted.
 
+use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, DateTime, Document, doc};
 use crate::collection::{Collection, Delete, NULL_ARGUMENT, UpdateMany, UpdateOne, filter_of};
 use crate::error::Result;
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::hooks::SoftDelete;
 use crate::model::{Fields, Model};
 use crate::update::Update;
@@ -23,26 +24,22 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// Adds the condition of the scope to a filter.
-    pub(super) fn of<D: Model>(self, filter: Conditions) -> Conditions {
+    pub(super) fn of<D: Model>(self, filter: Node) -> Node {
         let operator = match self {
             Scope::All => return filter,
-            Scope::Live => "$eq",
-            Scope::Deleted => "$ne",
+            Scope::Live => Op::Eq,
+            Scope::Deleted => Op::Ne,
         };
         match D::BEHAVIOR.soft_delete {
             None => filter,
-            Some(field) => filter.and(Conditions::comparisons([(
-                field.to_owned(),
-                operator,
-                Bson::Null,
-            )])),
+            Some(field) => filter.and(Node::leaf(field, operator(Bson::Null))),
         }
     }
 
     /// The condition of the scope. `None` if there is none.
     pub(crate) fn condition<D: Model>(self) -> Option<Document> {
-        let condition = self.of::<D>(Conditions::none());
-        (!condition.is_empty()).then(|| condition.into_tree())
+        let condition = self.of::<D>(Node::Default);
+        (!condition.is_empty()).then(|| condition.to_document())
     }
 
     /// Adds the condition of the scope to the stages of a pipeline that reads documents of `D`. It follows
@@ -107,7 +104,7 @@ pub(super) fn deletion<D: Model>() -> Option<Update<D>> {
 
 impl<D: Model> Collection<D> {
     /// A filter for the documents that the handle finds.
-    pub(super) fn scoped(&self, filter: Result<Conditions>) -> Result<Conditions> {
+    pub(super) fn scoped(&self, filter: Result<Node>) -> Result<Node> {
         let filter = filter?;
         self.check_filter(&filter)?;
         Ok(self.scope.of::<D>(filter))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::ast::filter::Node;
 use crate::bson::{Document, RawDocumentBuf};
 use crate::codec;
 use crate::collection::Collection;
@@ -15,7 +16,6 @@ use crate::collection::write::{check_upsert_filter, check_upsert_without_id, che
 use crate::driver::options::{PrecedingOptions, ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
 use crate::model::{DriverCollection, Fields, Model};
 use crate::observe::Call;
 use crate::sort::IntoSort;
@@ -80,7 +80,7 @@ fn restored_by_upsert<D: Model>(collection: &Collection<D>, call: &str) -> Error
 /// An update that is ready to be sent.
 pub(super) struct ReadyUpdate<'a, O> {
     pub(super) collection: &'a driver::Collection<RawDocumentBuf>,
-    pub(super) filter: Conditions,
+    pub(super) filter: Node,
     pub(super) update: UpdateModification,
     pub(super) options: O,
     /// The upgrade of the documents that match.
@@ -119,7 +119,7 @@ macro_rules! updates {
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D> {
             collection: &'a Collection<D>,
-            filter: Result<Conditions>,
+            filter: Result<Node>,
             update: Update<D>,
             scope: Scope,
             /// The name of the call that restores deleted documents.
@@ -131,7 +131,7 @@ macro_rules! updates {
         }
 
         impl<'a, D: Model> $name<'a, D> {
-            pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, update: Update<D>) -> Self {
+            pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>, update: Update<D>) -> Self {
                 const { kind::$check::<D>() };
                 $name {
                     collection,
@@ -357,7 +357,7 @@ impl<D: Model> UpdateOne<'_, D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     document: &'a D,
     options: ReplaceOneOptions,
     /// `with_options` does not replace it.
@@ -366,7 +366,7 @@ pub struct Replace<'a, D> {
 }
 
 impl<'a, D: Model> Replace<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, document: &'a D) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>, document: &'a D) -> Self {
         const { kind::changes_one::<D>() };
         Replace {
             collection,
@@ -494,7 +494,7 @@ impl<'a, D: Model> Replace<'a, D> {
 
 /// The stored document that is replaced.
 pub(super) struct Target {
-    pub(super) filter: Conditions,
+    pub(super) filter: Node,
     /// Whether the filter has no condition but that on `_id`.
     pub(super) is_by_id: bool,
 }
@@ -534,7 +534,7 @@ pub(super) async fn replace<D: Model>(
 
 pub(super) fn send_replacement<'a>(
     collection: &'a DriverCollection,
-    filter: Conditions,
+    filter: Node,
     document: RawDocumentBuf,
     options: ReplaceOneOptions,
     session: Session<'a>,

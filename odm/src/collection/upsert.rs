@@ -1,10 +1,11 @@
 //! [`Collection::upsert_with`], and writes to all documents of a collection.
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, Document, decode_document, doc};
 use crate::collection::encoded::{for_insert, for_insert_without_id};
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of, kind};
 use crate::error::{Error, Result, ValueError};
-use crate::filter::{Conditions, Filter};
+use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::update::{Compiled, IntoUpdate, Update};
 
@@ -95,7 +96,7 @@ impl<D: Model> Collection<D> {
 /// empty if there are none.
 fn on_insert<D: Model>(
     collection: &Collection<D>,
-    filter: &Conditions,
+    filter: &Node,
     update: Update<D>,
     initial: &D,
 ) -> Result<Document> {

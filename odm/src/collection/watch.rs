@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::{FusedStream, Stream};
 
+use crate::ast::filter::Keys;
 use crate::bson::{Bson, Document, RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::{Found, ReadAs};
@@ -89,9 +90,17 @@ impl<'a, D: Model> Watch<'a, D> {
             let mut conditions = vec![doc! { "fullDocument": { "$type": "object" } }];
             let filter = filter_of(filter)?;
             self.collection.check_event_filter(&filter)?;
-            let filter = filter.into_tree();
+            if let Some(operator) = filter.operator_beside_fields() {
+                return Err(Error::filter(
+                    "",
+                    format!(
+                        "`{operator}` cannot be applied to the documents of change events; filter by fields, or use \
+                         `raw_pipeline`"
+                    ),
+                ));
+            }
             if !filter.is_empty() {
-                conditions.push(of_full_document(filter)?);
+                conditions.push(filter.to_document_of(Keys::Under("fullDocument")));
             }
             stages.push(doc! { "$match": { "$and": conditions } });
             Ok(stages)
@@ -166,38 +175,6 @@ impl<'a, D: Model> Watch<'a, D> {
 }
 
 awaitable!(['a, D: Model] Watch<'a, D> => ChangeStream<D>);
-
-/// A filter of the documents as a filter of the events.
-fn of_full_document(filter: Document) -> Result<Document> {
-    let mut conditions = Document::new();
-    for (key, value) in filter {
-        match (key.as_str(), value) {
-            ("$and" | "$or" | "$nor", Bson::Array(parts)) => {
-                let parts = parts.into_iter().map(|part| match part {
-                    Bson::Document(part) => of_full_document(part).map(Bson::Document),
-                    other => Ok(other),
-                });
-                conditions.insert(key, parts.collect::<Result<Vec<Bson>>>()?);
-            }
-            ("$comment", value) => {
-                conditions.insert(key, value);
-            }
-            (operator, _) if operator.starts_with('$') => {
-                return Err(Error::filter(
-                    "",
-                    format!(
-                        "`{operator}` cannot be applied to the documents of change events; filter by fields, or use \
-                         `raw_pipeline`"
-                    ),
-                ));
-            }
-            (path, value) => {
-                conditions.insert(format!("fullDocument.{path}"), value);
-            }
-        }
-    }
-    Ok(conditions)
-}
 
 /// Change events with typed documents: a [`Stream`], also readable by
 /// [`try_next`](ChangeStream::try_next) and [`next_if_any`](ChangeStream::next_if_any). Created by

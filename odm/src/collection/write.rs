@@ -1,6 +1,7 @@
 //! Checks of writes before they are sent: a filter with conditions, and an id for a document that
 //! may be inserted.
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc};
 use crate::codec;
 use crate::collection::encrypted::check_upsert;
@@ -9,14 +10,13 @@ use crate::collection::{Collection, kind, maintained, pipeline};
 use crate::driver::options::ServerRequirement;
 use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::stage_versions;
 use crate::update::variant::{self, Variant};
 use crate::update::{Compiled, Update};
 
 /// Rejects the filter of a write if it was combined from no conditions.
-pub(super) fn checked(filter: Conditions) -> Result<Conditions> {
+pub(super) fn checked(filter: Node) -> Result<Node> {
     if filter.is_unnamed_everything() {
         return Err(Error::filter(
             "",
@@ -28,17 +28,14 @@ pub(super) fn checked(filter: Conditions) -> Result<Conditions> {
 }
 
 /// The filter of a delete.
-pub(super) fn of_delete<D: Model>(
-    collection: &Collection<D>,
-    filter: Result<Conditions>,
-) -> Result<Conditions> {
+pub(super) fn of_delete<D: Model>(collection: &Collection<D>, filter: Result<Node>) -> Result<Node> {
     let filter = checked(filter?)?;
     collection.check_filter(&filter)?;
     Ok(filter)
 }
 
 /// Rejects an upsert whose filter has an expression, as MongoDB does (224 `QueryFeatureNotAllowed`).
-pub(super) fn check_upsert_filter(filter: &Conditions) -> Result<()> {
+pub(super) fn check_upsert_filter(filter: &Node) -> Result<()> {
     if filter.has_expression() {
         return Err(Error::filter(
             "$expr",
@@ -50,7 +47,7 @@ pub(super) fn check_upsert_filter(filter: &Conditions) -> Result<()> {
 
 /// An update that is ready to be sent.
 pub(super) struct Prepared {
-    pub(super) filter: Conditions,
+    pub(super) filter: Node,
     pub(super) update: UpdateModification,
     pub(super) array_filters: Vec<Document>,
     /// The server version that the expressions of a pipeline need.
@@ -62,7 +59,7 @@ pub(super) struct Prepared {
 pub(super) fn prepare<D: Model>(
     collection: &Collection<D>,
     scope: Scope,
-    filter: Result<Conditions>,
+    filter: Result<Node>,
     update: Update<D>,
     upsert: bool,
 ) -> Result<Prepared> {
@@ -127,7 +124,7 @@ const NULL: &str = "null cannot be the id of a document";
 
 /// Adds a new id for the document that an upsert may insert, unless the filter or the update
 /// contains one.
-fn add_id<D: Model>(collection: &Collection<D>, filter: &Conditions, compiled: &mut Compiled) -> Result<()> {
+fn add_id<D: Model>(collection: &Collection<D>, filter: &Node, compiled: &mut Compiled) -> Result<()> {
     match filter.equality("_id") {
         Some(Bson::Null) => return Err(collection.missing_id(NULL)),
         Some(_) => return Ok(()),
@@ -191,10 +188,7 @@ pub(super) fn without_id<D: Model>(document: &D) -> Result<Document> {
 }
 
 /// Rejects an upsert of a replacement without an id, unless its filter contains one.
-pub(super) fn check_upsert_without_id<D: Model>(
-    collection: &Collection<D>,
-    filter: &Conditions,
-) -> Result<()> {
+pub(super) fn check_upsert_without_id<D: Model>(collection: &Collection<D>, filter: &Node) -> Result<()> {
     const REASON: &str = "the id of the replacement is `None`, and the filter contains no id for the document to insert; set it, or \
                           add a condition such as `.id().eq(..)`";
     match filter.equality("_id") {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, doc};
+use crate::ast::filter::{Op, Part};
+use crate::bson::Bson;
 use crate::encryption::{
     EncryptedField, EqualityQueries, PrefixQueries, RangeQueries, SubstringQueries, SuffixQueries,
 };
@@ -89,7 +90,7 @@ impl<R, T, Q, M> EncryptedPath<R, T, Q, M> {
     #[must_use]
     pub fn new(path: &Path<R, T, M>) -> Self {
         EncryptedPath {
-            inner: path.retype(),
+            inner: path.retype().encrypted(),
             types: PhantomData,
         }
     }
@@ -98,11 +99,6 @@ impl<R, T, Q, M> EncryptedPath<R, T, Q, M> {
 impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
     fn value(value: impl IntoValue<T::Value>) -> Encrypted {
         Encrypted(value.into_value())
-    }
-
-    /// A condition on the field.
-    fn filter(&self, filter: Filter<R>) -> Filter<R> {
-        filter.on_encrypted(self.inner.raw().dotted())
     }
 
     /// The untyped path.
@@ -117,7 +113,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
     where
         M: Readable,
     {
-        self.filter(FilterOps::exists(&self.inner))
+        FilterOps::exists(&self.inner)
     }
 
     /// `$exists: false`: the field is missing.
@@ -126,7 +122,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
     where
         M: Readable,
     {
-        self.filter(FilterOps::is_missing(&self.inner))
+        FilterOps::is_missing(&self.inner)
     }
 
     /// `$eq`: equal to the value.
@@ -136,7 +132,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: EqualityQueries,
     {
-        self.filter(FilterOps::eq(&self.inner, Self::value(value)))
+        FilterOps::eq(&self.inner, Self::value(value))
     }
 
     /// `$ne`: not equal to the value, or missing.
@@ -146,7 +142,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: EqualityQueries,
     {
-        self.filter(FilterOps::ne(&self.inner, Self::value(value)))
+        FilterOps::ne(&self.inner, Self::value(value))
     }
 
     /// `$in`: equal to one of the values. Without values no document matches.
@@ -157,7 +153,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         Q: EqualityQueries,
     {
         let values = values.into_iter().map(Self::value);
-        self.filter(FilterOps::is_in(&self.inner, values))
+        FilterOps::is_in(&self.inner, values)
     }
 
     /// `$nin`: equal to none of the values, or missing. Without values every document matches, and writes reject a
@@ -169,7 +165,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         Q: EqualityQueries,
     {
         let values = values.into_iter().map(Self::value);
-        self.filter(FilterOps::not_in(&self.inner, values))
+        FilterOps::not_in(&self.inner, values)
     }
 
     /// `$gt`: greater than the value.
@@ -179,7 +175,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        self.filter(FilterOps::gt(&self.inner, Self::value(value)))
+        FilterOps::gt(&self.inner, Self::value(value))
     }
 
     /// `$gte`: greater than the value or equal to it.
@@ -189,7 +185,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        self.filter(FilterOps::gte(&self.inner, Self::value(value)))
+        FilterOps::gte(&self.inner, Self::value(value))
     }
 
     /// `$lt`: less than the value.
@@ -199,7 +195,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        self.filter(FilterOps::lt(&self.inner, Self::value(value)))
+        FilterOps::lt(&self.inner, Self::value(value))
     }
 
     /// `$lte`: less than the value or equal to it.
@@ -209,7 +205,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        self.filter(FilterOps::lte(&self.inner, Self::value(value)))
+        FilterOps::lte(&self.inner, Self::value(value))
     }
 
     /// `$gte` and `$lte`: between the bounds, both of which are included.
@@ -220,7 +216,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         Q: RangeQueries,
     {
         let (least, greatest) = (Self::value(least), Self::value(greatest));
-        self.filter(FilterOps::between(&self.inner, least, greatest))
+        FilterOps::between(&self.inner, least, greatest)
     }
 
     /// `$encStrStartsWith`: the string starts with the text, whose length is between `min` and `max` of the
@@ -231,7 +227,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: PrefixQueries,
     {
-        self.search("$encStrStartsWith", "prefix", prefix)
+        self.search(Part::Prefix, prefix)
     }
 
     /// `$encStrEndsWith`: the string ends with the text; see [`starts_with`](Self::starts_with).
@@ -241,7 +237,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: SuffixQueries,
     {
-        self.search("$encStrEndsWith", "suffix", suffix)
+        self.search(Part::Suffix, suffix)
     }
 
     /// `$encStrContains`: the string contains the text; see [`starts_with`](Self::starts_with).
@@ -251,19 +247,16 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: SubstringQueries,
     {
-        self.search("$encStrContains", "substring", text)
+        self.search(Part::Substring, text)
     }
 
-    fn search(&self, operator: &str, part: &str, text: &str) -> Filter<R> {
+    fn search(&self, part: Part, text: &str) -> Filter<R> {
         let raw = self.inner.raw();
         if !raw.is_plain() {
             let reason = "an encrypted field of an enum variant cannot be searched";
             return Filter::new(Err(Error::filter(raw.dotted(), reason)));
         }
-        let input = format!("${}", raw.dotted());
-        self.filter(Filter::new(Ok(
-            doc! { "$expr": { operator: { "input": input, part: text } } },
-        )))
+        Filter::on(&self.inner, Ok(Op::EncryptedText(part, text.to_owned())))
     }
 
     /// `$set`: sets the field to the value. For the document around it see [`UpdateOps::set`].

@@ -1,20 +1,21 @@
 //! Conditions of the filter operators.
 
-use crate::bson::{Bson, Document, doc};
+use crate::ast::filter::{Element, Mark, Op, operators};
+use crate::bson::{Bson, Document};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Filter, Pattern};
 use crate::path::{AsPath, RawPath, value_path};
 use crate::value::has_operator_names;
 
+/// A comparison with a value.
 pub(super) fn compare<A: AsPath>(
     path: &A,
-    operator: &'static str,
+    op: impl FnOnce(Bson) -> Op,
     value: Result<Bson, ValueError>,
 ) -> Filter<A::Root> {
-    Filter::compare(
+    Filter::on(
         path,
-        operator,
-        value.map_err(|e| Error::encode(path.raw().dotted(), e)),
+        value.map(op).map_err(|e| Error::encode(path.raw().dotted(), e)),
     )
 }
 
@@ -25,21 +26,24 @@ pub(super) fn unequal<A: AsPath>(path: &A, value: Result<Bson, ValueError>) -> F
                       expressions that are not equal, or with `regex` for strings that do not match";
         return Filter::new(Err(Error::filter(path.raw().dotted(), reason)));
     }
-    compare(path, "$ne", value)
+    compare(path, Op::Ne, value)
 }
 
 /// `$in` or `$nin`.
 pub(super) fn in_list<A: AsPath>(
     path: &A,
-    operator: &'static str,
-    values: Result<Bson, ValueError>,
+    op: impl FnOnce(Vec<Bson>) -> Op,
+    values: Result<Vec<Bson>, ValueError>,
 ) -> Filter<A::Root> {
-    if let Ok(Bson::Array(values)) = &values
+    if let Ok(values) = &values
         && let Some(reason) = not_in_lists(values)
     {
         return Filter::new(Err(Error::filter(path.raw().dotted().replace('\0', ""), reason)));
     }
-    compare(path, operator, values)
+    Filter::on(
+        path,
+        values.map(op).map_err(|e| Error::encode(path.raw().dotted(), e)),
+    )
 }
 
 /// Why the server would not compare with one of the values in `$in` and `$nin`.
@@ -69,8 +73,8 @@ fn is_refused_in_lists(document: &Document) -> bool {
 }
 
 /// `{$elemMatch: {$eq: value}}`: an element is equal to the value.
-pub(super) fn element_equal(value: Bson) -> Document {
-    doc! { "$elemMatch": { "$eq": value } }
+pub(super) fn element_equal(value: Bson) -> Op {
+    Op::ElemMatch(Box::new(Element::Value(vec![Op::Eq(value)], Mark::Plain)))
 }
 
 /// Whether `{field: {$eq: value}}` also matches a field that has no element equal to the value: for
@@ -85,36 +89,49 @@ pub(super) fn cannot_be_operand_of_all(value: &Bson) -> bool {
     matches!(value, Bson::RegularExpression(_)) || matches_beside_elements(value) || has_operator_names(value)
 }
 
-/// A comparison by order. Null is rejected, because the server compares it only with null, and a
-/// regular expression, which it does not compare.
-pub(super) fn ordered<A: AsPath>(
-    path: &A,
-    operator: &'static str,
-    value: Result<Bson, ValueError>,
-) -> Filter<A::Root> {
-    if matches!(value, Ok(Bson::Null)) {
-        return Filter::new(Err(unordered(path.raw(), operator)));
-    }
-    if matches!(value, Ok(Bson::RegularExpression(_))) {
-        let reason =
-            format!("`{operator}` cannot compare with a regular expression: for a pattern use `regex`");
-        return Filter::new(Err(Error::filter(path.raw().dotted(), reason)));
-    }
-    compare(path, operator, value)
+/// The operand of a comparison by order. Null is rejected, because the server compares it only with
+/// null, and a regular expression, which it does not compare.
+fn ordered_operand(path: &RawPath, op: fn(Bson) -> Op, value: Result<Bson, ValueError>) -> Result<Op> {
+    let value = value.map_err(|e| Error::encode(path.dotted(), e))?;
+    let reason = match value {
+        Bson::Null => "null: omit the condition, or use `.is_null()` or `.is_not_null()`",
+        Bson::RegularExpression(_) => "a regular expression: for a pattern use `regex`",
+        value => return Ok(op(value)),
+    };
+    let op = op(Bson::Null);
+    Err(Error::filter(
+        path.dotted(),
+        format!("`{}` cannot compare with {reason}", op.sent()),
+    ))
 }
 
-pub(super) fn unordered(path: &RawPath, operator: &str) -> Error {
-    Error::filter(
-        path.dotted(),
-        format!(
-            "`{operator}` cannot compare with null: omit the condition, or use `.is_null()` or `.is_not_null()`"
-        ),
-    )
+/// A comparison by order.
+pub(super) fn ordered<A: AsPath>(
+    path: &A,
+    op: fn(Bson) -> Op,
+    value: Result<Bson, ValueError>,
+) -> Filter<A::Root> {
+    Filter::on(path, ordered_operand(path.raw(), op, value))
+}
+
+/// `$gte` and `$lte`.
+pub(super) fn between<A: AsPath>(
+    path: &A,
+    least: Result<Bson, ValueError>,
+    greatest: Result<Bson, ValueError>,
+) -> Filter<A::Root> {
+    let bounds = || {
+        Ok(vec![
+            ordered_operand(path.raw(), Op::Gte, least)?,
+            ordered_operand(path.raw(), Op::Lte, greatest)?,
+        ])
+    };
+    Filter::on_one_element(path, bounds())
 }
 
 pub(super) fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
-    let condition = pattern.into_condition();
-    Filter::on(path, condition.map_err(|e| Error::encode(path.raw().dotted(), e)))
+    let operator = pattern.into_operator();
+    Filter::on(path, operator.map_err(|e| Error::encode(path.raw().dotted(), e)))
 }
 
 /// Whether the value is an array inside an array. The server does not compare its elements with the
@@ -127,6 +144,7 @@ pub(super) fn is_element<A: AsPath>(path: &A) -> bool {
     raw.dotted().is_empty() || raw.arrays().last() == Some(&raw.dotted().len())
 }
 
-pub(super) fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
-    Filter::on(path, Ok(condition))
+/// A document of operators, or one to compare with.
+pub(super) fn raw<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
+    Filter::on_any_element(path, Ok(operators(condition)))
 }

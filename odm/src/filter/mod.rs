@@ -4,43 +4,34 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
-use crate::bson::{Bson, Document, doc};
+use crate::ast::filter::{Leaf, Mark, Node, Op};
+use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
 use crate::path::field::Embedded;
-use crate::path::{AsPath, RawPath, check_path, value_path};
+use crate::path::{AsPath, check_path, value_path};
 use crate::relaxed_json::relaxed;
 
 mod alternative;
-mod combine;
 mod compare;
-mod conditions;
-mod element;
-mod encrypted;
 mod ops;
 mod pattern;
+mod place;
 mod text;
 mod types;
 #[doc(hidden)]
 pub mod variant;
 
 pub use alternative::Alternative;
-pub(crate) use combine::{and, element_condition, prefixed};
 pub(crate) use compare::not_in_lists;
-use conditions::Comparison;
-pub(crate) use conditions::Conditions;
-pub(crate) use encrypted::EncryptedPaths;
 pub use ops::FilterOps;
 pub use pattern::Pattern;
+use place::{Condition, Elements};
 pub use text::TextSearch;
 pub use types::BsonType;
 
 /// The reason why a condition inside a variant of an untagged enum is rejected.
 const UNTAGGED: &str = "the enum is untagged, so a stored value does not show which variant it is, and the condition would also \
                         match other variants; compare the whole value, or use `Filter::raw(..)`";
-
-/// The key of an error message in a document that [`Filter::into_carrier`] returns. A stored name
-/// cannot contain NUL.
-const INVALID: &str = "\0invalid";
 
 /// A condition on documents of type `R`.
 ///
@@ -50,79 +41,72 @@ const INVALID: &str = "\0invalid";
 /// in angle brackets.
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
-    inner: Result<Conditions, Box<Error>>,
-    /// The paths of the conditions on encrypted fields, by the operators of
-    /// [`EncryptedPath`](crate::encryption::EncryptedPath).
-    encrypted: EncryptedPaths,
+    node: Result<Node, Box<Error>>,
     root: PhantomData<fn() -> R>,
 }
 
 impl<R> Filter<R> {
-    pub(crate) fn new(inner: Result<Document, Error>) -> Self {
+    pub(crate) fn new(node: Result<Node, Error>) -> Self {
         Filter {
-            inner: inner.map(Conditions::Tree).map_err(Box::new),
-            encrypted: EncryptedPaths::default(),
+            node: node.map_err(Box::new),
             root: PhantomData,
         }
     }
 
-    /// A comparison of the field at a path.
-    pub(crate) fn compare<A: AsPath<Root = R>>(
-        path: &A,
-        operator: &'static str,
-        value: Result<Bson, Error>,
-    ) -> Self {
-        if !path.raw().is_plain() || check_path(path.raw()).is_err() {
-            return Self::on(path, value.map(|value| doc! { operator: value }));
+    /// A condition on the value at a path.
+    pub(crate) fn on<A: AsPath<Root = R>>(path: &A, op: Result<Op, Error>) -> Self {
+        Self::marked(path, op, path.raw().mark())
+    }
+
+    /// A condition on the value at a path, or on the elements of an array there, that has this mark.
+    pub(crate) fn marked<A: AsPath<Root = R>>(path: &A, op: Result<Op, Error>, mark: Mark) -> Self {
+        let raw = path.raw();
+        if !raw.is_plain() || check_path(raw).is_err() {
+            return Self::placed(path, op.map(|op| vec![op]), mark, Elements::Any);
         }
-        let path = path.raw();
-        let comparison = |value| Comparison {
-            path: path.name(),
-            operator: Some(operator),
-            value,
+        let leaf = |op| {
+            Node::Leaf(Leaf {
+                path: raw.name(),
+                op,
+                mark,
+            })
         };
-        Filter {
-            inner: value
-                .map(|value| Conditions::Flat(vec![comparison(value)]))
-                .map_err(Box::new),
-            encrypted: EncryptedPaths::default(),
-            root: PhantomData,
-        }
+        Self::new(op.map(leaf))
     }
 
-    pub(crate) fn on<A: AsPath<Root = R>>(path: &A, condition: Result<Document, Error>) -> Self {
-        Self::placed(path, condition, element::on_path)
+    /// Operators on the value at a path, each of which can match another element of an array.
+    pub(crate) fn on_any_element<A: AsPath<Root = R>>(path: &A, ops: Result<Vec<Op>, Error>) -> Self {
+        Self::placed(path, ops, path.raw().mark(), Elements::Any)
     }
 
     /// Operators that must all match the same element of the innermost array of the path.
-    pub(crate) fn on_one_element<A: AsPath<Root = R>>(path: &A, condition: Result<Document, Error>) -> Self {
-        Self::placed(path, condition, element::on_one_element)
+    pub(crate) fn on_one_element<A: AsPath<Root = R>>(path: &A, ops: Result<Vec<Op>, Error>) -> Self {
+        Self::placed(path, ops, path.raw().mark(), Elements::Same)
     }
 
     fn placed<A: AsPath<Root = R>>(
         path: &A,
-        condition: Result<Document, Error>,
-        place: impl FnOnce(&RawPath, bool, Document) -> Result<Document>,
+        ops: Result<Vec<Op>, Error>,
+        mark: Mark,
+        elements: Elements,
     ) -> Self {
         let raw = value_path(path);
         let build = || {
-            let condition = condition?;
+            let ops = ops?;
             let invalid = |reason| Error::filter(raw.dotted().replace('\0', ""), reason);
             check_path(&raw).map_err(invalid)?;
             if raw.is_untagged() {
                 return Err(invalid(UNTAGGED.to_owned()));
             }
-            place(&raw, A::own_arrays(path) > 0, condition)
+            let condition = Condition {
+                path: &raw,
+                value_is_array: A::own_arrays(path) > 0,
+                mark,
+                elements,
+            };
+            condition.of(ops)
         };
         Self::new(build())
-    }
-
-    pub(crate) fn from_conditions(conditions: Conditions) -> Self {
-        Filter {
-            inner: Ok(conditions),
-            encrypted: EncryptedPaths::default(),
-            root: PhantomData,
-        }
     }
 
     /// The filter that matches every document.
@@ -145,7 +129,7 @@ impl<R> Filter<R> {
     /// # Ok(()) });
     /// ```
     pub fn everything() -> Self {
-        Self::from_conditions(Conditions::Everything)
+        Self::new(Ok(Node::Everything))
     }
 
     /// The filter that matches no document: the initial value when alternatives are added with
@@ -166,7 +150,7 @@ impl<R> Filter<R> {
     /// );
     /// ```
     pub fn nothing() -> Self {
-        Self::new(Ok(doc! { "$nor": [{}] }))
+        Self::new(Ok(Node::nothing()))
     }
 
     /// All of the conditions. If there are none, reads match every document and writes reject the
@@ -186,7 +170,7 @@ impl<R> Filter<R> {
             .into_iter()
             .fold(Self::default(), |all, next| all & next);
         if all.is_none() {
-            Self::raw(Document::new())
+            Self::new(Ok(Node::unnamed_everything()))
         } else {
             all
         }
@@ -236,7 +220,7 @@ impl<R> Filter<R> {
     /// assert_eq!(filter.to_string(), r#"{"total": {"$gt": 0}, "$where": "this.total > 1"}"#);
     /// ```
     pub fn raw(filter: Document) -> Self {
-        Self::new(Ok(filter))
+        Self::new(Ok(Node::Raw(filter)))
     }
 
     /// `$expr`: an aggregation expression that must evaluate to true, sent unchecked:
@@ -248,7 +232,7 @@ impl<R> Filter<R> {
     /// assert_eq!(filter.to_string(), r#"{"$expr": {"$gt": ["$total", "$customer"]}}"#);
     /// ```
     pub fn expr(expression: impl Into<Bson>) -> Self {
-        Self::raw(doc! { "$expr": expression.into() })
+        Self::new(Ok(Node::Expr(expression.into())))
     }
 
     /// `$text`: a search in the text index of the collection. Sort by the score with
@@ -263,7 +247,7 @@ impl<R> Filter<R> {
     /// );
     /// ```
     pub fn text(search: impl Into<TextSearch>) -> Self {
-        Self::raw(doc! { "$text": search.into().into_document() })
+        Self::new(Ok(Node::Text(search.into().into_document())))
     }
 
     /// The filter document in the form in which it is sent.
@@ -279,56 +263,48 @@ impl<R> Filter<R> {
     /// [`Error::Encode`] for a value that cannot be encoded as BSON, [`Error::InvalidFilter`] for a
     /// condition that the server does not support.
     pub fn into_document(self) -> Result<Document> {
-        self.into_conditions().map(Conditions::into_tree)
+        Ok(self.into_node()?.to_document())
     }
 
     /// The conditions in the form in which they are sent.
-    pub(crate) fn into_conditions(self) -> Result<Conditions> {
-        let conditions = self.inner.map_err(|e| *e)?;
-        conditions.check_placed()?;
-        Ok(conditions)
+    pub(crate) fn into_node(self) -> Result<Node> {
+        let node = self.node.map_err(|e| *e)?;
+        node.check_placed()?;
+        Ok(node)
     }
 
     /// Whether every document matches although the filter is not
     /// [`everything`](Filter::everything), so that writes reject it.
     pub(crate) fn is_unnamed_everything(&self) -> bool {
-        self.inner.as_ref().is_ok_and(Conditions::is_unnamed_everything)
+        self.node.as_ref().is_ok_and(Node::is_unnamed_everything)
     }
 
-    /// The document, in which the key of conditions on the root itself is the empty string.
-    pub(crate) fn into_unplaced(self) -> Result<Document> {
-        self.inner.map(Conditions::into_tree).map_err(|e| *e)
-    }
-
-    /// The document. An error is converted to a document from which [`carried`] reads its message,
-    /// for callers that store only documents.
-    pub(crate) fn into_carrier(self) -> Document {
-        self.inner
-            .map_or_else(|e| doc! { INVALID: e.to_string() }, Conditions::into_tree)
+    /// The conditions on an array element, of which those on the element itself have an empty path.
+    pub(crate) fn into_unplaced(self) -> Result<Node, Box<Error>> {
+        self.node
     }
 
     /// This filter as the result of a combination: without conditions it is not
     /// [`everything`](Filter::everything).
     fn unnamed(self) -> Self {
         Filter {
-            inner: self.inner.map(Conditions::unnamed),
-            ..self
+            node: self.node.map(Node::unnamed),
+            root: PhantomData,
         }
     }
 
     /// Whether the filter is [`default`](Filter::default).
     fn is_none(&self) -> bool {
-        self.inner.as_ref().is_ok_and(Conditions::is_none)
+        matches!(self.node, Ok(Node::Default))
     }
 
-    fn zip(self, other: Self, join: impl FnOnce(Conditions, Conditions) -> Conditions) -> Self {
-        let inner = match (self.inner, other.inner) {
+    fn zip(self, other: Self, join: impl FnOnce(Node, Node) -> Node) -> Self {
+        let node = match (self.node, other.node) {
             (Ok(a), Ok(b)) => Ok(join(a, b)),
             (Err(e), _) | (_, Err(e)) => Err(e),
         };
         Filter {
-            inner,
-            encrypted: self.encrypted.and(other.encrypted),
+            node,
             root: PhantomData,
         }
     }
@@ -419,20 +395,15 @@ impl<R: Embedded> Filter<R> {
 /// it.
 impl<R> Default for Filter<R> {
     fn default() -> Self {
-        Self::from_conditions(Conditions::none())
+        Self::new(Ok(Node::Default))
     }
-}
-
-/// The error message in a document from [`Filter::into_carrier`], if there is one.
-pub(crate) fn carried(condition: &Document) -> Option<&str> {
-    condition.get_str(INVALID).ok()
 }
 
 /// Both conditions, merged into one document where that is equivalent, otherwise as `$and`.
 impl<R> BitAnd for Filter<R> {
     type Output = Self;
     fn bitand(self, other: Self) -> Self {
-        self.zip(other, Conditions::and)
+        self.zip(other, Node::and)
     }
 }
 
@@ -440,7 +411,7 @@ impl<R> BitAnd for Filter<R> {
 impl<R, F: Alternative<R>> BitOr<F> for Filter<R> {
     type Output = Self;
     fn bitor(self, other: F) -> Self {
-        self.zip(other.into_filter(), Conditions::or)
+        self.zip(other.into_filter(), Node::or)
     }
 }
 
@@ -461,10 +432,8 @@ impl<R: Embedded> Not for Filter<R> {
     type Output = Self;
     fn not(self) -> Self {
         Self {
-            inner: self
-                .inner
-                .map(|all| Conditions::Tree(combine::nor(all.into_tree()))),
-            ..self
+            node: self.node.map(Node::not),
+            root: PhantomData,
         }
     }
 }
@@ -472,8 +441,7 @@ impl<R: Embedded> Not for Filter<R> {
 impl<R> Clone for Filter<R> {
     fn clone(&self) -> Self {
         Filter {
-            inner: self.inner.clone(),
-            encrypted: self.encrypted.clone(),
+            node: self.node.clone(),
             root: PhantomData,
         }
     }
@@ -481,8 +449,8 @@ impl<R> Clone for Filter<R> {
 
 impl<R> fmt::Display for Filter<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.inner {
-            Ok(conditions) => relaxed(&conditions.clone().into_tree()).fmt(f),
+        match &self.node {
+            Ok(node) => relaxed(&node.to_document()).fmt(f),
             Err(e) => write!(f, "<{e}>"),
         }
     }

@@ -1,18 +1,19 @@
 //! The filter operators, as methods of every path. The `where` clause of a method limits the types
 //! it applies to.
 
-use crate::bson::{Bson, Document, bson, doc};
-use crate::error::{Error, Result, ValueError};
+use crate::ast::filter::{self, Bits, Element, Op};
+use crate::bson::{Bson, Document, doc};
+use crate::error::Error;
 use crate::filter::compare::{
-    cannot_be_operand_of_all, compare, element_equal, in_list, is_element, matches_beside_elements, matching,
-    ordered, plain, unequal, unordered,
+    between, cannot_be_operand_of_all, compare, element_equal, in_list, is_element, matches_beside_elements,
+    matching, ordered, raw, unequal,
 };
-use crate::filter::{BsonType, Filter, Pattern, element_condition};
+use crate::filter::{BsonType, Filter, Pattern};
 use crate::geo::Geometry;
 use crate::path::field::Field;
 use crate::path::marker::{Array, Contains, Geo, Integer, Nullable, Ordered, Readable, Text};
 use crate::path::{AsPath, ElementNav, Read};
-use crate::value::{IntoValue, array};
+use crate::value::{IntoValue, each_value};
 
 /// An example of an operator: the call, and the filter that is sent.
 macro_rules! example {
@@ -43,7 +44,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        compare(self, "$eq", value.into_value())
+        compare(self, Op::Eq, value.into_value())
     }
 
     /// `$ne`: not equal to the value, or missing. A regular expression is rejected with
@@ -65,7 +66,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        ordered(self, "$gt", value.into_value())
+        ordered(self, Op::Gt, value.into_value())
     }
 
     /// `$gte`: greater than the value or equal to it. For null see [`gt`](FilterOps::gt).
@@ -75,7 +76,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        ordered(self, "$gte", value.into_value())
+        ordered(self, Op::Gte, value.into_value())
     }
 
     /// `$lt`: less than the value. For null see [`gt`](FilterOps::gt).
@@ -85,7 +86,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        ordered(self, "$lt", value.into_value())
+        ordered(self, Op::Lt, value.into_value())
     }
 
     /// `$lte`: less than the value or equal to it. For null see [`gt`](FilterOps::gt).
@@ -95,7 +96,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        ordered(self, "$lte", value.into_value())
+        ordered(self, Op::Lte, value.into_value())
     }
 
     /// `$in`: equal to one of the values. Without values no document matches. A regular expression,
@@ -106,7 +107,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        in_list(self, "$in", array(values))
+        in_list(self, Op::In, each_value(values))
     }
 
     /// `$nin`: equal to none of the values, or missing. Without values every document matches, and
@@ -117,7 +118,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        in_list(self, "$nin", array(values))
+        in_list(self, Op::Nin, each_value(values))
     }
 
     /// `$exists: true`: the field is present, even if it is null.
@@ -126,7 +127,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        plain(self, doc! { "$exists": true })
+        Filter::on(self, Ok(Op::Exists(true)))
     }
 
     /// `$exists: false`: the field is missing.
@@ -135,7 +136,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        plain(self, doc! { "$exists": false })
+        Filter::on(self, Ok(Op::Exists(false)))
     }
 
     /// `$eq: null`: null or missing. Both are read as `None` of an `Option`.
@@ -146,7 +147,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        plain(self, doc! { "$eq": Bson::Null })
+        Filter::on(self, Ok(Op::Eq(Bson::Null)))
     }
 
     /// `$ne: null`: present and not null. Through an array one element must match, so that the condition is
@@ -157,7 +158,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Nullable,
     {
-        Filter::on_one_element(self, Ok(doc! { "$ne": Bson::Null }))
+        Filter::on_one_element(self, Ok(vec![Op::Ne(Bson::Null)]))
     }
 
     /// `$type`: stored as the BSON type. An array also matches if one of its elements has the type.
@@ -166,7 +167,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        plain(self, doc! { "$type": bson_type.alias() })
+        Filter::on(self, Ok(Op::Type(bson_type.alias())))
     }
 
     /// `$gte` and `$lte`: between the bounds, both of which are included. For null see
@@ -196,14 +197,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Ordered,
     {
-        let raw = self.raw();
-        let bound = |operator, value: Result<Bson, ValueError>| match value {
-            Ok(Bson::Null) => Err(unordered(raw, operator)),
-            value => value.map_err(|e| Error::encode(raw.dotted(), e)),
-        };
-        let bounds = bound("$gte", least.into_value())
-            .and_then(|least| Ok(doc! { "$gte": least, "$lte": bound("$lte", greatest.into_value())? }));
-        Filter::on_one_element(self, bounds)
+        between(self, least.into_value(), greatest.into_value())
     }
 
     /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")` with the options `i`, `m`, `s` and `x`
@@ -259,14 +253,14 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Array,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
-        let each = |value: Bson| Bson::Document(element_equal(value));
-        let values = array(values).map(|values| match values {
-            Bson::Array(values) if is_element(self) || values.iter().any(cannot_be_operand_of_all) => {
-                Bson::Array(values.into_iter().map(each).collect())
+        let all = each_value(values).map(|values| {
+            if is_element(self) || values.iter().any(cannot_be_operand_of_all) {
+                Op::AllElements(values)
+            } else {
+                Op::All(values)
             }
-            values => values,
         });
-        compare(self, "$all", values)
+        Filter::on(self, all.map_err(|e| Error::encode(self.raw().dotted(), e)))
     }
 
     /// `$size`: the array has exactly `len` elements. A missing field does not match, even for 0.
@@ -276,7 +270,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Array,
     {
-        plain(self, doc! { "$size": i64::from(len) })
+        Filter::on(self, Ok(Op::Size(i64::from(len))))
     }
 
     /// The array contains the value. Sent as `$eq`, so that it can use an index; an array or null is
@@ -291,10 +285,9 @@ pub trait FilterOps: AsPath + Sized {
     {
         let value = value.into_value();
         if !is_element(self) && !value.as_ref().is_ok_and(matches_beside_elements) {
-            return compare(self, "$eq", value);
+            return compare(self, Op::Eq, value);
         }
-        let condition = value.map_err(|e| Error::encode(self.raw().dotted(), e));
-        Filter::on(self, condition.map(element_equal))
+        compare(self, element_equal, value)
     }
 
     /// `$elemMatch`: one element of the array matches all the conditions, whereas
@@ -325,13 +318,16 @@ pub trait FilterOps: AsPath + Sized {
             ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
         ) -> Filter<<Self::Value as Array>::Element>,
     {
-        let mut element = condition(<<Self::Value as Array>::Element as Field>::nav(
+        let element = condition(<<Self::Value as Array>::Element as Field>::nav(
             crate::Path::root(),
         ));
-        let encrypted = element.take_encrypted();
-        let condition = element.into_unplaced().and_then(element_condition);
-        let filter = Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }));
-        filter.with_encrypted(encrypted.within(self.raw().dotted()))
+        match element.into_unplaced().map_err(|e| *e).and_then(Element::of) {
+            Ok(element) => {
+                let mark = element.mark();
+                Filter::marked(self, Ok(Op::ElemMatch(Box::new(element))), mark)
+            }
+            Err(error) => Filter::new(Err(error)),
+        }
     }
 
     /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of
@@ -342,15 +338,15 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Integer,
     {
-        let condition = if divisor == 0 {
+        let operator = if divisor == 0 {
             Err(Error::filter(
                 self.raw().dotted(),
                 "the divisor of `$mod` must not be 0",
             ))
         } else {
-            Ok(doc! { "$mod": [divisor, remainder] })
+            Ok(Op::Mod(divisor, remainder))
         };
-        Filter::on(self, condition)
+        Filter::on(self, operator)
     }
 
     /// `$bitsAllSet`: every bit of the mask is set.
@@ -360,7 +356,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Integer,
     {
-        plain(self, doc! { "$bitsAllSet": i64::from(mask) })
+        Filter::on(self, Ok(Op::Bits(Bits::AllSet, i64::from(mask))))
     }
 
     /// `$bitsAnySet`: at least one bit of the mask is set.
@@ -370,7 +366,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Integer,
     {
-        plain(self, doc! { "$bitsAnySet": i64::from(mask) })
+        Filter::on(self, Ok(Op::Bits(Bits::AnySet, i64::from(mask))))
     }
 
     /// `$bitsAllClear`: every bit of the mask is clear.
@@ -380,7 +376,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Integer,
     {
-        plain(self, doc! { "$bitsAllClear": i64::from(mask) })
+        Filter::on(self, Ok(Op::Bits(Bits::AllClear, i64::from(mask))))
     }
 
     /// `$bitsAnyClear`: at least one bit of the mask is clear.
@@ -390,7 +386,7 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Integer,
     {
-        plain(self, doc! { "$bitsAnyClear": i64::from(mask) })
+        Filter::on(self, Ok(Op::Bits(Bits::AnyClear, i64::from(mask))))
     }
 
     /// `$geoWithin`: is entirely inside the geometry, a polygon or a multipolygon.
@@ -406,10 +402,8 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Geo,
     {
-        plain(
-            self,
-            doc! { "$geoWithin": { "$geometry": geometry.into().into_document() } },
-        )
+        let operand = doc! { "$geometry": geometry.into().into_document() };
+        Filter::on(self, Ok(Op::Geo(filter::Geo::Within, operand.into())))
     }
 
     /// `$geoIntersects`: intersects the geometry.
@@ -425,10 +419,8 @@ pub trait FilterOps: AsPath + Sized {
         Self::Mode: Readable,
         Self::Value: Geo,
     {
-        plain(
-            self,
-            doc! { "$geoIntersects": { "$geometry": geometry.into().into_document() } },
-        )
+        let operand = doc! { "$geometry": geometry.into().into_document() };
+        Filter::on(self, Ok(Op::Geo(filter::Geo::Intersects, operand.into())))
     }
 
     /// `$nearSphere`: at most `max_metres` from the point, nearest first; `None` for no maximum.
@@ -451,7 +443,7 @@ pub trait FilterOps: AsPath + Sized {
         if let Some(max) = max_metres {
             near.insert("$maxDistance", max);
         }
-        plain(self, doc! { "$nearSphere": near })
+        Filter::on(self, Ok(Op::Geo(filter::Geo::NearSphere, near.into())))
     }
 
     /// A document of operators, sent unchecked as `{field: operators}`.
@@ -460,7 +452,7 @@ pub trait FilterOps: AsPath + Sized {
     where
         Self::Mode: Readable,
     {
-        plain(self, operators)
+        raw(self, operators)
     }
 
     /// `$not`: the field does not match the operators of the closure, or is missing. Conditions on
@@ -475,21 +467,19 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Field,
         F: FnOnce(<Self::Value as Field>::Nav<Self::Value, Read>) -> Filter<Self::Value>,
     {
-        let mut inner = condition(<Self::Value as Field>::nav(crate::Path::root()));
-        let encrypted = inner.take_encrypted();
-        let condition = inner.into_unplaced().and_then(element_condition).and_then(|c| {
-            if c.keys()
-                .all(|k| k.starts_with('$') && !matches!(k.as_str(), "$and" | "$or" | "$nor"))
-            {
-                Ok(doc! { "$not": bson!(c) })
-            } else {
-                Err(Error::filter(
-                    self.raw().dotted(),
-                    "`$not` requires operators on the field itself, not on its fields",
-                ))
-            }
+        let inner = condition(<Self::Value as Field>::nav(crate::Path::root()));
+        let element = match inner.into_unplaced().map_err(|e| *e).and_then(Element::of) {
+            Ok(element) => element,
+            Err(error) => return Filter::new(Err(error)),
+        };
+        let mark = element.mark();
+        let negation = element.into_operators().map(Op::Not).ok_or_else(|| {
+            Error::filter(
+                self.raw().dotted(),
+                "`$not` requires operators on the field itself, not on its fields",
+            )
         });
-        Filter::on(self, condition).with_encrypted(encrypted.within(self.raw().dotted()))
+        Filter::marked(self, negation, mark)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::bson::{Document, Regex, doc};
+use crate::ast::filter::{self, Op};
+use crate::bson::{Bson, Regex};
 use crate::error::ValueError;
 
 /// A regular expression with its options, in the syntax of the server (PCRE), for
@@ -99,17 +100,17 @@ impl Pattern {
         self
     }
 
-    pub(super) fn into_condition(self) -> Result<Document, ValueError> {
+    pub(super) fn into_operator(self) -> Result<Op, ValueError> {
         if self.pattern.contains('\0') || self.options.contains('\0') {
             return Err(ValueError::new(
                 "a regular expression must not contain a NUL character",
             ));
         }
-        let mut condition = doc! { "$regex": self.pattern };
-        if !self.options.is_empty() {
-            condition.insert("$options", self.options);
-        }
-        Ok(condition)
+        let options = Some(self.options).filter(|options| !options.is_empty());
+        Ok(Op::Regex(Box::new(filter::Regex {
+            pattern: Bson::String(self.pattern),
+            options: options.map(Bson::String),
+        })))
     }
 }
 

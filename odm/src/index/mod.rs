@@ -1,6 +1,7 @@
 //! Declared indexes: the builder behind `#[document(index(…))]`, and the specification for
 //! `createIndexes`.
 
+use crate::ast::filter::Node;
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
 use crate::filter::Filter;
@@ -306,9 +307,9 @@ impl IndexDeclaration {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
-        let checked = filter.into_document().and_then(|filter| {
+        let checked = filter.into_node().and_then(|filter| {
             check_partial(&filter)?;
-            Ok(filter)
+            Ok(filter.to_document())
         });
         match checked {
             Ok(filter) => self.option("partialFilterExpression", filter),
@@ -525,26 +526,15 @@ impl IndexDeclaration {
 }
 
 /// Rejects `$elemMatch` in the filter of a partial index, which the server does not support.
-fn check_partial(filter: &Document) -> crate::Result<()> {
-    for (key, value) in filter {
-        match value {
-            Bson::Array(parts) if key.starts_with('$') => {
-                parts
-                    .iter()
-                    .filter_map(Bson::as_document)
-                    .try_for_each(check_partial)?;
-            }
-            Bson::Document(operators) if operators.contains_key("$elemMatch") => {
-                return Err(Error::filter(
-                    key,
-                    "the filter of a partial index must not contain `$elemMatch`, which is needed for a condition on an array \
-                     element or on an enum variant inside an array; use a condition on fields outside of arrays",
-                ));
-            }
-            _ => {}
-        }
+fn check_partial(filter: &Node) -> crate::Result<()> {
+    match filter.path_of_elem_match() {
+        None => Ok(()),
+        Some(path) => Err(Error::filter(
+            path,
+            "the filter of a partial index must not contain `$elemMatch`, which is needed for a condition on an array \
+             element or on an enum variant inside an array; use a condition on fields outside of arrays",
+        )),
     }
-    Ok(())
 }
 
 /// The default name of an index: `a_1_b_-1` for `{a: 1, b: -1}`.

@@ -52,10 +52,10 @@ mod span;
 
 use std::pin::Pin;
 
+use crate::ast::filter::Node;
 use crate::bson::Document;
 use crate::driver::Namespace;
 use crate::error::Result;
-use crate::filter::Conditions;
 use crate::model::Model;
 use crate::update::Update;
 
@@ -91,7 +91,7 @@ impl Call {
 
     /// With the filter of the call.
     #[inline]
-    pub(crate) fn query(self, filter: &Result<Conditions>) -> Self {
+    pub(crate) fn query(self, filter: &Result<Node>) -> Self {
         self.span.record_filter(filter);
         self
     }

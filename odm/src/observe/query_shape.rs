@@ -1,13 +1,15 @@
 //! Filters, updates and pipelines as text without values: `{total: {$gt: ?}, $or: [{a: ?}, {b: ?}]}`.
 
+use crate::ast::filter::{Keys, Node};
+use crate::ast::sink::Sink;
 use crate::bson::{Bson, Document};
 use crate::update::Compiled;
 
 /// The shape of a filter.
-pub(super) fn of_filter(filter: &Document) -> String {
-    let mut text = String::new();
-    conditions(&mut text, filter);
-    text
+pub(super) fn of_filter(filter: &Node) -> String {
+    let mut shape = Shape::new();
+    filter.encode(Keys::Own, &mut shape);
+    shape.into_text()
 }
 
 /// The shape of a pipeline: its stages, that of `$match` with its conditions.
@@ -18,7 +20,7 @@ pub(super) fn of_stages(stages: &[Document]) -> String {
         text.push_str(operator);
         if let ("$match", Ok(filter)) = (operator, stage.get_document("$match")) {
             text.push(' ');
-            conditions(text, filter);
+            text.push_str(&of_filter(&Node::Raw(filter.clone())));
         }
     });
     text
@@ -63,42 +65,90 @@ fn list<T>(
     text.push(end);
 }
 
-/// Conditions on paths, and logical operators.
-fn conditions(text: &mut String, filter: &Document) {
-    list(text, '{', '}', filter, |text, (key, value)| {
-        text.push_str(key);
-        text.push_str(": ");
-        match (key.as_str(), value) {
-            ("$and" | "$or" | "$nor", Bson::Array(all)) => list(text, '[', ']', all, |text, one| match one {
-                Bson::Document(one) => conditions(text, one),
-                _ => text.push('?'),
-            }),
-            (key, Bson::Document(operators)) if !key.starts_with('$') => comparison(text, operators),
-            _ => text.push('?'),
-        }
-    });
+/// Writes the keys of documents, and `?` for each value.
+struct Shape {
+    text: String,
+    /// The character that ends the innermost document or array.
+    end: char,
+    is_first: bool,
 }
 
-/// The operators on one path. A document without operators is a value.
-fn comparison(text: &mut String, operators: &Document) {
-    if !operators.keys().next().is_some_and(|key| key.starts_with('$')) {
-        text.push('?');
-        return;
+impl Shape {
+    fn new() -> Self {
+        Shape {
+            text: String::from("{"),
+            end: '}',
+            is_first: true,
+        }
     }
-    list(text, '{', '}', operators, |text, (operator, value)| {
-        text.push_str(operator);
-        text.push_str(": ");
-        match (operator.as_str(), value) {
-            ("$not", Bson::Document(operators)) => comparison(text, operators),
-            ("$elemMatch", Bson::Document(element)) if is_operators(element) => comparison(text, element),
-            ("$elemMatch", Bson::Document(element)) => conditions(text, element),
-            _ => text.push('?'),
+
+    fn into_text(mut self) -> String {
+        self.text.push('}');
+        self.text
+    }
+
+    fn key(&mut self, key: &str) {
+        if !std::mem::take(&mut self.is_first) {
+            self.text.push_str(", ");
         }
-    });
+        if self.end == '}' {
+            self.text.push_str(key);
+            self.text.push_str(": ");
+        }
+    }
+
+    fn unknown(&mut self, key: &str) {
+        self.key(key);
+        self.text.push('?');
+    }
+
+    fn begin(&mut self, key: &str, begin: char, end: char) -> char {
+        self.key(key);
+        self.text.push(begin);
+        self.is_first = true;
+        std::mem::replace(&mut self.end, end)
+    }
 }
 
-/// Whether the conditions of an `$elemMatch` concern the element itself.
-fn is_operators(element: &Document) -> bool {
-    let first = element.keys().next();
-    first.is_some_and(|key| key.starts_with('$') && !matches!(key.as_str(), "$and" | "$or" | "$nor"))
+impl Sink for Shape {
+    /// The end of the document or array around it.
+    type Open = char;
+
+    fn begin_document(&mut self, key: &str) -> char {
+        self.begin(key, '{', '}')
+    }
+
+    fn begin_array(&mut self, key: &str) -> char {
+        self.begin(key, '[', ']')
+    }
+
+    fn end(&mut self, outer: char) {
+        self.text.push(self.end);
+        self.end = outer;
+        self.is_first = false;
+    }
+
+    fn value(&mut self, key: &str, _value: &Bson) {
+        self.unknown(key);
+    }
+
+    fn document(&mut self, key: &str, _value: &Document) {
+        self.unknown(key);
+    }
+
+    fn values(&mut self, key: &str, _values: &[Bson]) {
+        self.unknown(key);
+    }
+
+    fn str(&mut self, key: &str, _value: &str) {
+        self.unknown(key);
+    }
+
+    fn i64(&mut self, key: &str, _value: i64) {
+        self.unknown(key);
+    }
+
+    fn bool(&mut self, key: &str, _value: bool) {
+        self.unknown(key);
+    }
 }

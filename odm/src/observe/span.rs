@@ -6,10 +6,10 @@ use tracing::{Instrument, Span};
 use super::Boxed;
 use super::outcome::kind;
 use super::query_shape::{of_filter, of_stages, of_update};
+use crate::ast::filter::Node;
 use crate::bson::Document;
 use crate::driver::Namespace;
 use crate::error::Result;
-use crate::filter::Conditions;
 use crate::update::Update;
 
 /// The span of a call; disabled if no subscriber is interested in it.
@@ -45,10 +45,9 @@ impl CallSpan {
         CallSpan(call_span!(operation, otel.name = operation))
     }
 
-    pub(super) fn record_filter(&self, filter: &Result<Conditions>) {
+    pub(super) fn record_filter(&self, filter: &Result<Node>) {
         if let (false, Ok(filter)) = (self.0.is_disabled(), filter) {
-            self.0
-                .record("query", display(of_filter(&filter.clone().into_tree())));
+            self.0.record("query", display(of_filter(filter)));
         }
     }
 

@@ -1,10 +1,10 @@
 //! Replaces `span` without the feature `tracing`. No spans are created.
 
 use super::Boxed;
+use crate::ast::filter::Node;
 use crate::bson::Document;
 use crate::driver::Namespace;
 use crate::error::Result;
-use crate::filter::Conditions;
 use crate::update::Update;
 
 /// Has no span.
@@ -23,7 +23,7 @@ impl CallSpan {
     }
 
     #[inline]
-    pub(super) fn record_filter(&self, _filter: &Result<Conditions>) {}
+    pub(super) fn record_filter(&self, _filter: &Result<Node>) {}
 
     #[inline]
     pub(super) fn record_stages(&self, _stages: &Result<Vec<Document>>) {}

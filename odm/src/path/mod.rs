@@ -13,7 +13,7 @@ use std::ops::Deref;
 use crate::path::field::Field;
 use crate::path::marker::{Array, EntryKey, Map, Nullable, Writable};
 pub use crate::path::raw::RawPath;
-pub(crate) use crate::path::raw::{Implied, check_path};
+pub(crate) use crate::path::raw::{ArrayFilter, Implied, check_path};
 
 /// A `PhantomData` that is always `Send + Sync`.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;
@@ -197,6 +197,11 @@ impl<R, T, M> Path<R, T, M> {
     #[must_use]
     pub fn retype<U>(&self) -> Path<R, U, M> {
         Path::from_raw(self.raw.clone())
+    }
+
+    /// The path of an encrypted field.
+    pub(crate) fn encrypted(self) -> Self {
+        Path::from_raw(self.raw.encrypted())
     }
 
     /// The same path inside an enum variant that is stored with a tag: filters on it also require

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::bson::{Document, doc};
+use crate::ast::filter::{Mark, Node, Op};
+use crate::error::Error;
 
 /// The untyped part of a path: its dotted name, and the conditions that it implies.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct RawPath {
     flat: bool,
     /// Whether the value is left out where it is null.
     skips_null: bool,
+    /// Whether conditions on the path are on an encrypted field.
+    mark: Mark,
     extras: Option<Box<Extras>>,
 }
 
@@ -25,12 +28,15 @@ struct Extras {
     implied: Vec<Implied>,
     /// Conditions of the filtered positional segments `$[f0]`, `$[f1]` …, relative to their
     /// element.
-    array_filters: Vec<Document>,
+    array_filters: Vec<ArrayFilter>,
     /// Whether the path goes through a variant of an untagged enum.
     untagged: bool,
     /// The names of the fields beside a flattened value, one entry for each level of flattening.
     beside: Vec<&'static [&'static [&'static str]]>,
 }
+
+/// The condition of a filtered positional segment.
+pub(crate) type ArrayFilter = Result<Node, Box<Error>>;
 
 /// The variant of an enum that a path goes through.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +50,11 @@ pub(crate) struct Implied {
 }
 
 impl Implied {
-    /// The operators that match a value of the variant at `key`.
-    pub(crate) fn condition(&self) -> Document {
+    /// The operator that matches a value of the variant at `key`.
+    pub(crate) fn condition(&self) -> Op {
         match self.tag {
-            Some(tag) => doc! { "$eq": tag },
-            None => doc! { "$exists": true },
+            Some(tag) => Op::Eq(tag.into()),
+            None => Op::Exists(true),
         }
     }
 }
@@ -135,7 +141,7 @@ impl RawPath {
         self.extras.as_deref().map_or(&[], |e| &e.implied)
     }
 
-    pub(crate) fn array_filters(&self) -> &[Document] {
+    pub(crate) fn array_filters(&self) -> &[ArrayFilter] {
         self.extras.as_deref().map_or(&[], |e| &e.array_filters)
     }
 
@@ -154,6 +160,7 @@ impl RawPath {
             arrays: self.arrays.clone(),
             flat: false,
             skips_null: false,
+            mark: Mark::Plain,
             extras,
         }
     }
@@ -164,6 +171,18 @@ impl RawPath {
             skips_null: true,
             ..self.step(name)
         }
+    }
+
+    /// The path of an encrypted field.
+    pub(super) fn encrypted(self) -> Self {
+        RawPath {
+            mark: Mark::Encrypted,
+            ..self
+        }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        self.mark
     }
 
     /// Whether the value is left out where it is null.
@@ -194,7 +213,7 @@ impl RawPath {
         self.step_owned(segment)
     }
 
-    pub(crate) fn filtered(&self, condition: Document) -> Self {
+    pub(crate) fn filtered(&self, condition: ArrayFilter) -> Self {
         let id = self.array_filters().len();
         let mut next = self.element(&format!("$[f{id}]"));
         next.extras.get_or_insert_default().array_filters.push(condition);

@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
+use crate::ast::filter::Element;
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result, ValueError};
-use crate::filter::{Filter, element_condition};
+use crate::filter::Filter;
 use crate::path::field::Field;
 use crate::path::marker::{Array, Growable, Writable};
 use crate::path::{AsPath, ElementNav, RawPath, Read, Write, element, to_value_path};
@@ -43,7 +44,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         ) -> Filter<<Self::Value as Array>::Element>,
     {
         let condition = condition(element::<Self::Value, _, _>(RawPath::default()));
-        element::<Self::Value, _, _>(to_value_path(self).filtered(condition.into_carrier()))
+        element::<Self::Value, _, _>(to_value_path(self).filtered(condition.into_unplaced()))
     }
 
     /// `$push`: appends a value. A document with names that start with `$` is sent in `$each`, so
@@ -154,9 +155,10 @@ pub trait ArrayUpdateOps: AsPath + Sized {
                 "`$pull` without a condition would remove every document of the array; if that is intended, use `Filter::everything()`",
             ))
         } else {
-            element.into_unplaced().and_then(element_condition)
+            element.into_unplaced().map_err(|e| *e).and_then(Element::of)
         };
-        Update::one("$pull", self.raw(), condition.map(Bson::Document))
+        let condition = condition.map(|element| Bson::Document(element.to_document()));
+        Update::one("$pull", self.raw(), condition)
     }
 
     /// `$pullAll`: removes all elements that are equal to one of the values.

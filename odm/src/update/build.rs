@@ -1,9 +1,9 @@
 //! Compiles operations to an update document: groups them by operator, numbers the array filters,
 //! and checks for conflicts.
 
+use crate::ast::filter::{Keys, Node};
 use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
-use crate::filter::{carried, prefixed};
 use crate::update::Operation;
 use crate::update::variant::own_filter;
 
@@ -50,17 +50,29 @@ pub(super) fn parse(update: Document) -> Result<Vec<Operation>> {
 }
 
 /// An array filter of the update: the path of its array, its condition, its identifier.
-struct ArrayFilter {
+struct NumberedFilter {
     array: String,
-    condition: Document,
+    condition: Node,
     id: String,
+}
+
+impl NumberedFilter {
+    fn to_document(&self) -> Result<Document> {
+        match self.condition.operator_beside_fields() {
+            Some(operator) => Err(Error::update(
+                "",
+                format!("`{operator}` cannot be used in an array filter"),
+            )),
+            None => Ok(self.condition.to_document_of(Keys::Under(&self.id))),
+        }
+    }
 }
 
 pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
     if operations.is_empty() {
         return Err(Error::update("", super::NOTHING));
     }
-    let mut filters: Vec<ArrayFilter> = Vec::new();
+    let mut filters: Vec<NumberedFilter> = Vec::new();
     let mut update = Document::new();
     let mut changed: Vec<String> = Vec::new();
     for operation in operations {
@@ -91,7 +103,7 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
     check_conflicts(&changed)?;
     let array_filters = filters
         .iter()
-        .map(|p| prefixed(&p.condition, &p.id))
+        .map(NumberedFilter::to_document)
         .collect::<Result<_>>()?;
     Ok(Compiled::Operators {
         update,
@@ -101,7 +113,7 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
 
 /// The path with identifiers that are unique in the update. Equal conditions on the same array get
 /// the same identifier, so that [`check_conflicts`] can compare paths.
-fn numbered_path(operation: &Operation, filters: &mut Vec<ArrayFilter>) -> Result<String> {
+fn numbered_path(operation: &Operation, filters: &mut Vec<NumberedFilter>) -> Result<String> {
     if operation.array_filters.is_empty() {
         return Ok(operation.path.clone());
     }
@@ -110,9 +122,9 @@ fn numbered_path(operation: &Operation, filters: &mut Vec<ArrayFilter>) -> Resul
         let segment = match own_filter(segment).and_then(|n| operation.array_filters.get(n)) {
             None => segment.to_owned(),
             Some(condition) => {
-                if let Some(reason) = carried(condition) {
-                    return Err(Error::update(path, reason));
-                }
+                let condition = condition
+                    .as_ref()
+                    .map_err(|e| Error::update(path.clone(), e.to_string()))?;
                 if condition.is_empty() {
                     return Err(Error::update(
                         path,
@@ -124,7 +136,7 @@ fn numbered_path(operation: &Operation, filters: &mut Vec<ArrayFilter>) -> Resul
                     .find(|p| p.array == path && p.condition == *condition);
                 let id = known.map_or_else(|| format!("f{}", filters.len()), |p| p.id.clone());
                 if known.is_none() {
-                    filters.push(ArrayFilter {
+                    filters.push(NumberedFilter {
                         array: path.clone(),
                         condition: condition.clone(),
                         id: id.clone(),

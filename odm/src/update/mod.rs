@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::path::{RawPath, check_path};
+use crate::path::{ArrayFilter, RawPath, check_path};
 use crate::relaxed_json::relaxed;
 
 mod array;
@@ -29,7 +29,7 @@ struct Operation {
     path: String,
     value: Bson,
     /// The conditions of `$[f0]`, `$[f1]` … in `path`.
-    array_filters: Vec<Document>,
+    array_filters: Vec<ArrayFilter>,
     /// The enum variants that the path goes through, except those inside elements that have an
     /// array filter.
     variants: Vec<Variant>,
@@ -268,7 +268,7 @@ impl<R> Update<R> {
         let condition = if variants.is_empty() {
             Filter::default()
         } else {
-            Filter::from_conditions(variant::conditions(variants))
+            Filter::new(Ok(variant::conditions(variants)))
         };
         Ok((condition, compiled))
     }
@@ -318,7 +318,7 @@ impl<R> fmt::Display for Update<R> {
                     write!(f, " arrayFilters {}", relaxed(&filters))?;
                 }
                 if !variants.is_empty() {
-                    let condition = variant::conditions(variants).into_tree();
+                    let condition = variant::conditions(variants).to_document();
                     write!(f, " where {}", relaxed(&condition))?;
                 }
                 Ok(())

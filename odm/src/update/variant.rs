@@ -1,9 +1,8 @@
 //! Updates of the fields of enum variants: the conditions that limit them to values of the variant.
 
-use crate::bson::{Bson, Document};
+use crate::ast::filter::{Node, Op};
 use crate::error::{Error, Result};
-use crate::filter::{Conditions, and};
-use crate::path::{Implied, RawPath};
+use crate::path::{ArrayFilter, Implied, RawPath};
 use crate::update::Operation;
 
 /// The variant that a stored value must have for an update of its fields to apply.
@@ -27,7 +26,7 @@ impl Variant {
 /// The target of an operation, and the conditions that its path implies.
 pub(super) struct Target {
     pub(super) path: String,
-    pub(super) array_filters: Vec<Document>,
+    pub(super) array_filters: Vec<ArrayFilter>,
     pub(super) variants: Vec<Variant>,
 }
 
@@ -63,16 +62,16 @@ pub(super) fn target(path: &RawPath) -> Result<Target> {
                  `.filtered_positional(..)` with the condition of the filter",
             ));
         }
-        let condition = Document::from_iter([(key[element + 1..].join("."), implied.condition().into())]);
+        let condition = Node::leaf(key[element + 1..].join("."), implied.condition());
         match own_filter(&segments[element]) {
             Some(index) => {
-                if let Some(filter) = target.array_filters.get_mut(index) {
-                    *filter = and(std::mem::take(filter), condition);
+                if let Some(Ok(filter)) = target.array_filters.get_mut(index) {
+                    *filter = std::mem::replace(filter, Node::Default).and(condition);
                 }
             }
             None => {
                 segments[element] = format!("$[f{}]", target.array_filters.len());
-                target.array_filters.push(condition);
+                target.array_filters.push(Ok(condition));
             }
         }
     }
@@ -107,9 +106,13 @@ pub(super) fn all(operations: &mut [Operation]) -> Result<Vec<Variant>> {
 }
 
 /// The condition that all values have these variants.
-pub(crate) fn conditions(variants: Vec<Variant>) -> Conditions {
-    Conditions::comparisons(variants.into_iter().map(|variant| match variant.tag {
-        Some(tag) => (variant.path, "$eq", Bson::from(tag)),
-        None => (variant.path, "$exists", Bson::Boolean(true)),
-    }))
+pub(crate) fn conditions(variants: Vec<Variant>) -> Node {
+    let condition = |variant: Variant| {
+        let op = match variant.tag {
+            Some(tag) => Op::Eq(tag.into()),
+            None => Op::Exists(true),
+        };
+        Node::leaf(variant.path, op)
+    };
+    Node::document(variants.into_iter().map(condition).collect())
 }

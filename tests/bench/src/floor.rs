@@ -56,6 +56,23 @@ pub fn requests(task: Task, material: &Material) -> Requests {
         Task::InsertMany10k => insert(&material.many.iter().map(encode::document).collect::<Vec<_>>()),
         Task::InsertMany10kRich => insert(&material.rich.iter().map(encode::document).collect::<Vec<_>>()),
         Task::FindOne | Task::FindOneTimeout => find_one(ONE_SMALL),
+        Task::FindOneTwoFields => only(vec![encode::message(
+            &doc! {
+                "find": ONE_SMALL,
+                "$db": DATABASE,
+                "filter": { "customer": { "$eq": "c-1" }, "quantity": { "$gt": 0 } },
+                "limit": 1,
+                "singleBatch": true,
+            },
+            &[],
+        )]),
+        Task::UpdateOne => only(vec![encode::message(
+            &doc! { "update": INSERTED, "$db": DATABASE, "updates": [{
+                "q": { "_id": id(0) },
+                "u": { "$inc": { "quantity": 1 }, "$set": { "campaign": "spring" } },
+            }] },
+            &[],
+        )]),
         Task::FindOne27k => find_one(ONE_LARGE),
         Task::FindOneRawTweet => find_one(ONE_TWEET),
         // Discarding the bytes is the lower bound of every way to decode them.

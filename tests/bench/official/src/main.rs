@@ -39,9 +39,12 @@ impl BenchClient for Official {
             Task::FindOne => self.find_one::<Small>(ONE_SMALL, count).await,
             Task::FindOneRawTweet => self.find_one::<RawDocumentBuf>(ONE_TWEET, count).await,
             // It has no `timeoutMS`.
-            Task::FindOneTimeout | Task::FindOne27k | Task::Find10kRich | Task::InsertMany10kRich => {
-                Err(NotOffered.into())
-            }
+            Task::FindOneTimeout
+            | Task::FindOneTwoFields
+            | Task::UpdateOne
+            | Task::FindOne27k
+            | Task::Find10kRich
+            | Task::InsertMany10kRich => Err(NotOffered.into()),
             Task::TransactionTwoInserts => self.transaction(&material.small, count).await,
             Task::Find10kOwned => self.find_owned::<Small>(MANY_SMALL, count).await,
             Task::Find10kBorrowed => self.find_borrowed(count).await,

@@ -46,6 +46,8 @@ impl BenchClient for Marula {
             Task::InsertOne => self.insert_one(&material.small, count).await,
             Task::InsertOne27k => self.insert_one::<Large>(&material.large, count).await,
             Task::FindOne | Task::FindOneTimeout => self.find_one::<Small>(ONE_SMALL, count).await,
+            Task::FindOneTwoFields => self.find_one_two_fields(count).await,
+            Task::UpdateOne => self.update_one(count).await,
             Task::FindOne27k => self.find_one::<Large>(ONE_LARGE, count).await,
             Task::FindOneRawTweet => self.find_one::<RawDocumentBuf>(ONE_TWEET, count).await,
             Task::TransactionTwoInserts => self.transaction(&material.small, count).await,
@@ -144,6 +146,25 @@ impl Marula {
         for _ in 0..count {
             let found: Option<T> = collection.find_one(doc! { "_id": id(0) }).await?;
             black_box(found.ok_or("nothing was found")?);
+        }
+        Ok(())
+    }
+
+    async fn find_one_two_fields(&self, count: u64) -> Result<(), Failure> {
+        let collection = self.collection::<Small>(ONE_SMALL);
+        for _ in 0..count {
+            let filter = doc! { "customer": { "$eq": "c-1" }, "quantity": { "$gt": 0 } };
+            let found = collection.find_one(filter).await?;
+            black_box(found.ok_or("nothing was found")?);
+        }
+        Ok(())
+    }
+
+    async fn update_one(&self, count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<Small>(INSERTED);
+        for _ in 0..count {
+            let update = doc! { "$inc": { "quantity": 1 }, "$set": { "campaign": "spring" } };
+            black_box(inserted.update_one(doc! { "_id": id(0) }, update).await?);
         }
         Ok(())
     }

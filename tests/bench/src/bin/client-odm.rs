@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use marula::{
     Client, Collection, Document, Embedded, Model,
     bson::{self, oid::ObjectId},
+    prelude::*,
 };
 use marula_bench_shared::contract::{
     self, BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_RICH, MANY_SMALL, Material,
@@ -185,6 +186,8 @@ impl BenchClient for Odm {
             Task::InsertOne => self.insert_one(&Order::from(&material.small), count).await,
             Task::InsertOne27k => self.insert_one(&LargeOrder::from(&material.large), count).await,
             Task::FindOne => self.find_one::<Order>(ONE_SMALL, count).await,
+            Task::FindOneTwoFields => self.find_one_two_fields(count).await,
+            Task::UpdateOne => self.update_one(count).await,
             Task::FindOne27k => self.find_one::<LargeOrder>(ONE_LARGE, count).await,
             Task::Find10kOwned => self.find_all::<Order>(MANY_SMALL, count).await,
             Task::Find10kRich => self.find_all::<RichOrder>(MANY_RICH, count).await,
@@ -234,6 +237,27 @@ impl Odm {
         for _ in 0..count {
             let found = orders.find_by_id(id(0)).await?;
             black_box(found.ok_or("nothing was found")?);
+        }
+        Ok(())
+    }
+
+    async fn find_one_two_fields(&self, count: u64) -> Result<(), Failure> {
+        let orders = self.collection::<Order>(ONE_SMALL);
+        for _ in 0..count {
+            let found = orders
+                .find_one(|o| o.customer().eq("c-1") & o.quantity().gt(0))
+                .await?;
+            black_box(found.ok_or("nothing was found")?);
+        }
+        Ok(())
+    }
+
+    async fn update_one(&self, count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<Order>(INSERTED);
+        for _ in 0..count {
+            let updating =
+                inserted.update_by_id(id(0), |o| (o.quantity().inc(1), o.campaign().set("spring")));
+            black_box(updating.await?);
         }
         Ok(())
     }

@@ -12,6 +12,8 @@ pub enum Task {
     InsertOne27k,
     FindOne,
     FindOneTimeout,
+    FindOneTwoFields,
+    UpdateOne,
     FindOne27k,
     FindOneRawTweet,
     TransactionTwoInserts,
@@ -28,13 +30,15 @@ pub enum Task {
 
 impl Task {
     /// All tasks, in the order of the tables.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Ping,
         Self::PingRaw,
         Self::InsertOne,
         Self::InsertOne27k,
         Self::FindOne,
         Self::FindOneTimeout,
+        Self::FindOneTwoFields,
+        Self::UpdateOne,
         Self::FindOne27k,
         Self::FindOneRawTweet,
         Self::TransactionTwoInserts,
@@ -59,6 +63,8 @@ impl Task {
             Self::InsertOne27k => "insert_one_27k",
             Self::FindOne => "find_one",
             Self::FindOneTimeout => "find_one_timeout",
+            Self::FindOneTwoFields => "find_one_two_fields",
+            Self::UpdateOne => "update_one",
             Self::FindOne27k => "find_one_27k",
             Self::FindOneRawTweet => "find_one_raw_tweet",
             Self::TransactionTwoInserts => "transaction_two_inserts",
@@ -102,7 +108,12 @@ impl Task {
     pub const fn is_own(self) -> bool {
         matches!(
             self,
-            Self::FindOneTimeout | Self::FindOne27k | Self::Find10kRich | Self::InsertMany10kRich
+            Self::FindOneTimeout
+                | Self::FindOneTwoFields
+                | Self::UpdateOne
+                | Self::FindOne27k
+                | Self::Find10kRich
+                | Self::InsertMany10kRich
         )
     }
 

@@ -25,6 +25,8 @@
 //! | `insert_one_27k` | a [`Large`] |
 //! | `find_one` | by `_id`, into a [`Small`] |
 //! | `find_one_timeout` | as `find_one`, of a client with `timeoutMS` |
+//! | `find_one_two_fields` | by two conditions, into a [`Small`] |
+//! | `update_one` | by `_id`: a `$inc` and a `$set` |
 //! | `find_one_27k` | by `_id`, into a [`Large`] |
 //! | `find_one_raw_tweet` | by `_id`, not decoded |
 //! | `transaction_two_inserts` | a session, two `insert_one` of a [`Small`] and the commit, by the convenient API |

@@ -1,0 +1,338 @@
+//! The operators of a condition, and what they have in common with others.
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::element::Element;
+use super::node::Truth;
+use super::raw;
+use crate::bson::{Bson, Document, doc};
+
+/// An operator with its operand.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Op {
+    /// `{path: value}`. A document is a value here: its first name does not start with `$`.
+    Is(Bson),
+    Eq(Bson),
+    Ne(Bson),
+    Gt(Bson),
+    Gte(Bson),
+    Lt(Bson),
+    Lte(Bson),
+    In(Vec<Bson>),
+    Nin(Vec<Bson>),
+    Exists(bool),
+    Type(&'static str),
+    Regex(Box<Regex>),
+    Mod(i64, i64),
+    All(Vec<Bson>),
+    /// `$all` of an `$elemMatch` of each value: for values that `$all` does not compare the elements with.
+    AllElements(Vec<Bson>),
+    Size(i64),
+    Bits(Bits, i64),
+    Geo(Geo, Bson),
+    ElemMatch(Box<Element>),
+    /// Not all of these match.
+    Not(Vec<Op>),
+    /// A search in an encrypted string, which is sent as `$expr`.
+    EncryptedText(Part, String),
+    /// An operator of a raw condition that has no variant here.
+    Raw(Box<(String, Bson)>),
+}
+
+/// The operands of `$regex` and `$options`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Regex {
+    pub(crate) pattern: Bson,
+    pub(crate) options: Option<Bson>,
+}
+
+/// Which bits of the mask are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bits {
+    AllSet,
+    AnySet,
+    AllClear,
+    AnyClear,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Geo {
+    Within,
+    Intersects,
+    NearSphere,
+}
+
+/// The part of an encrypted string that is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Prefix,
+    Suffix,
+    Substring,
+}
+
+impl Op {
+    /// The name of the operator. Empty for [`Op::Is`].
+    pub(crate) fn sent(&self) -> &str {
+        match self {
+            Op::Is(_) => "",
+            Op::Eq(_) => "$eq",
+            Op::Ne(_) => "$ne",
+            Op::Gt(_) => "$gt",
+            Op::Gte(_) => "$gte",
+            Op::Lt(_) => "$lt",
+            Op::Lte(_) => "$lte",
+            Op::In(_) => "$in",
+            Op::Nin(_) => "$nin",
+            Op::Exists(_) => "$exists",
+            Op::Type(_) => "$type",
+            Op::Regex(_) => "$regex",
+            Op::Mod(..) => "$mod",
+            Op::All(_) | Op::AllElements(_) => "$all",
+            Op::Size(_) => "$size",
+            Op::Bits(Bits::AllSet, _) => "$bitsAllSet",
+            Op::Bits(Bits::AnySet, _) => "$bitsAnySet",
+            Op::Bits(Bits::AllClear, _) => "$bitsAllClear",
+            Op::Bits(Bits::AnyClear, _) => "$bitsAnyClear",
+            Op::Geo(Geo::Within, _) => "$geoWithin",
+            Op::Geo(Geo::Intersects, _) => "$geoIntersects",
+            Op::Geo(Geo::NearSphere, _) => "$nearSphere",
+            Op::ElemMatch(_) => "$elemMatch",
+            Op::Not(_) => "$not",
+            Op::EncryptedText(Part::Prefix, _) => "$encStrStartsWith",
+            Op::EncryptedText(Part::Suffix, _) => "$encStrEndsWith",
+            Op::EncryptedText(Part::Substring, _) => "$encStrContains",
+            Op::Raw(raw) => &raw.0,
+        }
+    }
+
+    /// Whether the condition has a value in place of operators.
+    pub(crate) fn is_value(&self) -> bool {
+        matches!(self, Op::Is(_))
+    }
+
+    /// Whether the condition is sent as `$expr`.
+    pub(crate) fn is_expression(&self) -> bool {
+        matches!(self, Op::EncryptedText(..))
+    }
+
+    /// The operator that matches exactly the values that this one does not match. `$not` has one if it
+    /// negates a single operator.
+    pub(crate) fn opposite(&self) -> Option<Op> {
+        match self {
+            Op::Eq(value) => Some(Op::Ne(value.clone())),
+            Op::Ne(value) => Some(Op::Eq(value.clone())),
+            Op::In(values) => Some(Op::Nin(values.clone())),
+            Op::Nin(values) => Some(Op::In(values.clone())),
+            Op::Exists(present) => Some(Op::Exists(!present)),
+            Op::Not(ops) => match &ops[..] {
+                [op] => Some(op.clone()),
+                [] | [_, _, ..] => None,
+            },
+            Op::Is(_)
+            | Op::Gt(_)
+            | Op::Gte(_)
+            | Op::Lt(_)
+            | Op::Lte(_)
+            | Op::Type(_)
+            | Op::Regex(_)
+            | Op::Mod(..)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::Geo(..)
+            | Op::ElemMatch(_)
+            | Op::EncryptedText(..)
+            | Op::Raw(_) => None,
+        }
+    }
+
+    /// The operators that a negation negates: it matches an array if no element matches them.
+    pub(crate) fn negated(&self) -> Option<Vec<Op>> {
+        match self {
+            Op::Ne(_) | Op::Nin(_) | Op::Exists(false) => self.opposite().map(|op| vec![op]),
+            Op::Not(ops) => Some(ops.clone()),
+            Op::Is(_)
+            | Op::Eq(_)
+            | Op::Gt(_)
+            | Op::Gte(_)
+            | Op::Lt(_)
+            | Op::Lte(_)
+            | Op::In(_)
+            | Op::Exists(true)
+            | Op::Type(_)
+            | Op::Regex(_)
+            | Op::Mod(..)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::Geo(..)
+            | Op::ElemMatch(_)
+            | Op::EncryptedText(..)
+            | Op::Raw(_) => None,
+        }
+    }
+
+    /// Whether the operator can match a missing field, as `$ne` and `$exists: false` do.
+    pub(crate) fn matches_missing(&self) -> bool {
+        match self {
+            Op::Eq(value) | Op::Gt(value) | Op::Gte(value) | Op::Lt(value) | Op::Lte(value) => {
+                *value == Bson::Null
+            }
+            Op::Ne(value) => *value != Bson::Null,
+            Op::In(values) => values.contains(&Bson::Null),
+            Op::Nin(values) => !values.contains(&Bson::Null),
+            Op::Exists(present) => !present,
+            Op::Type(_)
+            | Op::Regex(_)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::ElemMatch(_)
+            | Op::Mod(..)
+            | Op::Bits(..)
+            | Op::Geo(..) => false,
+            Op::Is(_) | Op::Not(_) | Op::EncryptedText(..) => true,
+            Op::Raw(raw) => raw::matches_missing(&raw.0),
+        }
+    }
+
+    /// How many values match, with a missing field as one of them.
+    pub(crate) fn truth(&self) -> Truth {
+        match self {
+            Op::In(values) if values.is_empty() => Truth::Never,
+            Op::Nin(values) if values.is_empty() => Truth::Always,
+            Op::Not(ops) => Truth::all(ops.iter().map(Op::truth)).not(),
+            Op::Is(_)
+            | Op::Eq(_)
+            | Op::Ne(_)
+            | Op::Gt(_)
+            | Op::Gte(_)
+            | Op::Lt(_)
+            | Op::Lte(_)
+            | Op::In(_)
+            | Op::Nin(_)
+            | Op::Exists(_)
+            | Op::Type(_)
+            | Op::Regex(_)
+            | Op::Mod(..)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::Geo(..)
+            | Op::ElemMatch(_)
+            | Op::EncryptedText(..)
+            | Op::Raw(_) => Truth::Depends,
+        }
+    }
+
+    /// Whether the operator compares the field with another value than null.
+    pub(crate) fn is_comparison(&self) -> bool {
+        match self {
+            Op::Is(value)
+            | Op::Eq(value)
+            | Op::Ne(value)
+            | Op::Gt(value)
+            | Op::Gte(value)
+            | Op::Lt(value)
+            | Op::Lte(value) => *value != Bson::Null,
+            Op::Raw(raw) => raw::is_comparison(&raw.0, &raw.1),
+            Op::Exists(_) | Op::Type(_) => false,
+            Op::Not(ops) => ops.iter().any(Op::is_comparison),
+            Op::In(_)
+            | Op::Nin(_)
+            | Op::Regex(_)
+            | Op::Mod(..)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::Geo(..)
+            | Op::ElemMatch(_)
+            | Op::EncryptedText(..) => true,
+        }
+    }
+
+    /// Whether the server supports the operator only at the top level of a query.
+    pub(crate) fn is_top_level_only(&self) -> bool {
+        if let Op::Raw(raw) = self {
+            return raw::is_top_level_only(&raw.0);
+        }
+        matches!(self, Op::Geo(Geo::NearSphere, _))
+    }
+
+    /// The values that the operator compares the field with, in order or for equality.
+    pub(crate) fn compared(&self) -> &[Bson] {
+        match self {
+            Op::Is(value)
+            | Op::Eq(value)
+            | Op::Ne(value)
+            | Op::Gt(value)
+            | Op::Gte(value)
+            | Op::Lt(value)
+            | Op::Lte(value) => std::slice::from_ref(value),
+            Op::In(values) | Op::Nin(values) => values,
+            Op::Exists(_)
+            | Op::Type(_)
+            | Op::Regex(_)
+            | Op::Mod(..)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::Geo(..)
+            | Op::ElemMatch(_)
+            | Op::Not(_)
+            | Op::EncryptedText(..)
+            | Op::Raw(_) => &[],
+        }
+    }
+
+    /// The value that the field must be equal to.
+    pub(crate) fn equality(&self) -> Option<&Bson> {
+        match self {
+            Op::Is(Bson::RegularExpression(_)) => None,
+            Op::Is(value) | Op::Eq(value) => Some(value),
+            Op::In(values) => match &values[..] {
+                [value] => Some(value),
+                [] | [_, _, ..] => None,
+            },
+            Op::Ne(_)
+            | Op::Gt(_)
+            | Op::Gte(_)
+            | Op::Lt(_)
+            | Op::Lte(_)
+            | Op::Nin(_)
+            | Op::Exists(_)
+            | Op::Type(_)
+            | Op::Regex(_)
+            | Op::Mod(..)
+            | Op::All(_)
+            | Op::AllElements(_)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::Geo(..)
+            | Op::ElemMatch(_)
+            | Op::Not(_)
+            | Op::EncryptedText(..)
+            | Op::Raw(_) => None,
+        }
+    }
+
+    /// The operators inside of `$not`.
+    pub(super) fn inner(&self) -> &[Op] {
+        if let Op::Not(ops) = self { ops } else { &[] }
+    }
+
+    /// The expression of a search in the encrypted string at the path.
+    pub(super) fn encrypted_text(operator: &str, part: Part, path: &str, text: &str) -> Document {
+        let part = match part {
+            Part::Prefix => "prefix",
+            Part::Suffix => "suffix",
+            Part::Substring => "substring",
+        };
+        doc! { operator: { "input": format!("${path}"), part: text } }
+    }
+}

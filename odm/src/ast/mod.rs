@@ -1,0 +1,4 @@
+//! The untyped trees below the typed terms: BSON and dotted names only.
+
+pub(crate) mod filter;
+pub(crate) mod sink;
