@@ -155,8 +155,23 @@ impl<'de> RawElements<'de> {
     /// Always inlined: it is the largest part of reading a field, and its result fits into registers then.
     #[inline(always)]
     pub(super) fn take_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
+        self.take_by(|bytes| validate::strip_short_key(bytes, name))
+    }
+
+    /// [`take_named`](Self::take_named) for a name that is known to contain no zero byte.
+    #[inline(always)]
+    pub(super) fn take_plain_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
+        self.take_by(|bytes| validate::strip_short_plain_key(bytes, name))
+    }
+
+    /// Type and value of the next element. `strip_key` returns the bytes after its key.
+    #[inline(always)]
+    fn take_by(
+        &mut self,
+        strip_key: impl FnOnce(&'de [u8]) -> Option<&'de [u8]>,
+    ) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
-        let rest = validate::strip_short_key(after_tag, name)?;
+        let rest = strip_key(after_tag)?;
         let kind = validate::element_type(tag)?;
         let (value, rest) = rest.split_at_checked(usual_len(kind, rest)?)?;
         self.rest = rest;
@@ -199,10 +214,13 @@ impl<'de> RawElements<'de> {
     /// Those of [`next_element`](Self::next_element). The iteration cannot be continued.
     #[inline]
     pub(crate) fn next_item(&mut self) -> Result<Option<RawValue<'de>>, DecodeError> {
-        match self.next_key_bytes()? {
-            Some((kind, _)) => Ok(Some(RawValue::new(kind, self.next_value(kind)?))),
-            None => Ok(None),
+        let before = *self;
+        let item = self.take_item();
+        if item.is_none() && !before.is_empty() {
+            *self = before;
+            return Err(self.element_error());
         }
+        Ok(item)
     }
 
     /// [`next_item`](Self::next_item), with `None` for a malformed element too. The iteration

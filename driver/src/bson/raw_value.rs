@@ -49,7 +49,10 @@ pub(super) fn usual_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     // A negative length becomes larger than any document.
     let stated = u32::from_le_bytes(*rest.first_chunk()?);
     let len = usize::try_from(stated).ok()?.checked_add(rule - STATED)?;
-    (rule != UNUSUAL && len >= MIN_DOCUMENT).then_some(len)
+    if rule == UNUSUAL || len < MIN_DOCUMENT {
+        return None;
+    }
+    Some(len)
 }
 
 /// Length of values by type: constants below [`STATED`]; above it, the bytes to add to the length

@@ -111,24 +111,38 @@ const SHORT_NAME: usize = 16;
 /// `None` for a name that contains a zero byte, which is never a key.
 #[inline]
 pub(super) fn strip_short_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de [u8]> {
+    strip_key::<true>(bytes, name)
+}
+
+/// [`strip_short_key`] for a name that is known to contain no zero byte.
+#[inline]
+pub(super) fn strip_short_plain_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de [u8]> {
+    strip_key::<false>(bytes, name)
+}
+
+#[inline]
+fn strip_key<'de, const MAY_HAVE_ZEROS: bool>(bytes: &'de [u8], name: &str) -> Option<&'de [u8]> {
     let name = name.as_bytes();
     let (key, [0, after @ ..]) = bytes.split_at_checked(name.len())? else {
         return None;
     };
-    same_short_key(key, name).then_some(after)
+    same_short_key::<MAY_HAVE_ZEROS>(key, name).then_some(after)
 }
 
 /// Whether two texts of the same length are equal, short, and free of zero bytes. May return
 /// `false` for text that is not ASCII. Calls no other function, so that callers keep their state in
 /// registers.
 #[inline]
-fn same_short_key(key: &[u8], name: &[u8]) -> bool {
+fn same_short_key<const MAY_HAVE_ZEROS: bool>(key: &[u8], name: &[u8]) -> bool {
     // Two words, which may overlap, cover all bytes.
     if let (Some([left, left_end]), Some([right, right_end])) = (two_words(key), two_words(name)) {
-        return key.len() <= SHORT_NAME && left == right && left_end == right_end && plain([left, left_end]);
+        return key.len() <= SHORT_NAME
+            && left == right
+            && left_end == right_end
+            && (!MAY_HAVE_ZEROS || plain([left, left_end]));
     }
     if let (Some(left), Some(right)) = (two_halves(key), two_halves(name)) {
-        return left == right && plain([left]);
+        return left == right && (!MAY_HAVE_ZEROS || plain([left]));
     }
     // Up to three bytes: the first, the middle and the last.
     match (key.first(), key.get(key.len() / 2), key.last()) {
@@ -136,7 +150,7 @@ fn same_short_key(key: &[u8], name: &[u8]) -> bool {
             name.first() == Some(a)
                 && name.get(name.len() / 2) == Some(b)
                 && name.last() == Some(c)
-                && plain([u64::from_le_bytes([*a, *b, *c, 1, 1, 1, 1, 1])])
+                && (!MAY_HAVE_ZEROS || plain([u64::from_le_bytes([*a, *b, *c, 1, 1, 1, 1, 1])]))
         }
         _ => true,
     }

@@ -41,15 +41,24 @@ impl<'de> Elements<'de> {
         Self { is_exact, ..self }
     }
 
-    /// The value of the element that is expected next, if its key is `name`. Otherwise nothing is read.
+    /// Whether all elements have been read.
     #[inline]
-    pub(super) fn take_named(&mut self, name: &str) -> Option<Value<'de>> {
-        let (kind, bytes) = self.raw.take_named(name)?;
-        Some(Value::nested(
-            RawValue::new(kind, bytes),
-            self.depth,
-            self.is_exact,
-        ))
+    pub(super) fn is_empty(&self) -> bool {
+        self.raw.is_empty()
+    }
+
+    /// A value of these elements.
+    #[inline]
+    pub(super) fn value(&self, raw: RawValue<'de>) -> Value<'de> {
+        Value::nested(raw, self.depth, self.is_exact)
+    }
+
+    /// The value of the element that is expected next, if its key is `name`, which contains no zero byte. Otherwise
+    /// nothing is read.
+    #[inline(always)]
+    pub(super) fn take_named(&mut self, name: &str) -> Option<RawValue<'de>> {
+        let (kind, bytes) = self.raw.take_plain_named(name)?;
+        Some(RawValue::new(kind, bytes))
     }
 
     /// The key and the value of the next element. `None` at the end.
@@ -59,12 +68,7 @@ impl<'de> Elements<'de> {
     #[inline]
     pub fn next_entry(&mut self) -> Result<Option<(&'de str, Value<'de>)>, DecodeError> {
         let element = self.raw.next_element()?;
-        Ok(element.map(|element| {
-            (
-                element.key,
-                Value::nested(element.value, self.depth, self.is_exact),
-            )
-        }))
+        Ok(element.map(|element| (element.key, self.value(element.value))))
     }
 
     /// The value of the next element of an array, whose keys have no meaning. `None` at the end.
@@ -74,7 +78,7 @@ impl<'de> Elements<'de> {
     #[inline]
     pub fn next_item(&mut self) -> Result<Option<Value<'de>>, DecodeError> {
         let item = self.raw.next_item()?;
-        Ok(item.map(|raw| Value::nested(raw, self.depth, self.is_exact)))
+        Ok(item.map(|raw| self.value(raw)))
     }
 
     /// The value of the first element with this key, of those that have not been read, and the elements after it.

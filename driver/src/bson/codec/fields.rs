@@ -31,12 +31,13 @@ impl<'de> Fields<'de> {
             elements,
             expected: 0,
             key: "",
-            value: Value::of(RawValue::new(ElementType::Null, &[])),
+            value: elements.value(RawValue::new(ElementType::Null, &[])),
             error: None,
         }
     }
 
-    /// Reads the next element. Returns the index of its key in the table, [`OTHER`] or [`END`].
+    /// Reads the next element. Returns the index of its key in the table, [`OTHER`] or [`END`]. The keys in the table contain no
+    /// zero bytes.
     ///
     /// The function exists once for all types, and is not inlined.
     #[inline(never)]
@@ -44,7 +45,8 @@ impl<'de> Fields<'de> {
         if let Some(name) = keys.get(self.expected)
             && let Some(value) = self.elements.take_named(name)
         {
-            (self.key, self.value) = (name, value);
+            self.key = name;
+            self.value.set(value);
             self.expected += 1;
             return self.expected - 1;
         }
@@ -53,6 +55,9 @@ impl<'de> Fields<'de> {
 
     #[inline(never)]
     fn next_other(&mut self, keys: &'static [&'static str]) -> usize {
+        if self.elements.is_empty() {
+            return END;
+        }
         match self.elements.next_entry() {
             Ok(Some((key, value))) => {
                 (self.key, self.value) = (key, value);

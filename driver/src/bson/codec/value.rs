@@ -45,6 +45,13 @@ impl<'de> Value<'de> {
         }
     }
 
+    /// Replaces the value by another one of the same document.
+    #[inline]
+    pub(super) fn set(&mut self, raw: RawValue<'de>) {
+        self.kind = raw.kind();
+        self.bytes = raw.bytes();
+    }
+
     /// The type and the bytes, with getters for each BSON type.
     #[inline]
     #[must_use]
@@ -121,6 +128,18 @@ impl<'de> Value<'de> {
     pub fn document(&self) -> Result<Elements<'de>, DecodeError> {
         match self.kind {
             ElementType::EmbeddedDocument => Elements::new(self),
+            _ => Err(self.mismatch("a document")),
+        }
+    }
+
+    /// The bytes of a document, not validated.
+    ///
+    /// # Errors
+    /// If the value is of another type.
+    #[inline]
+    pub fn document_bytes(&self) -> Result<&'de [u8], DecodeError> {
+        match self.kind {
+            ElementType::EmbeddedDocument => Ok(self.bytes),
             _ => Err(self.mismatch("a document")),
         }
     }
