@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{
     Error, Result, ResumeToken,
-    bson::RawDocumentBuf,
+    bson::{RawDocumentBuf, codec::Value},
     execution::ExplicitSession,
-    operation::decode_owned,
+    operation::{decode_by, decode_owned},
     proto::change_stream::{Action, ChangeStream as Machine, Failure, Reply},
     types::timeout::Timeout,
 };
@@ -276,6 +276,35 @@ impl<E> ChangeStream<E> {
         }
     }
 
+    /// Moves to the next event, as [`try_next`](Self::try_next) does. `false`: the stream has ended.
+    #[doc(hidden)]
+    pub async fn advance(&mut self) -> Result<bool> {
+        self.advance_within(Wait::Event).await
+    }
+
+    /// Moves to the next event if there is one, as [`next_if_any`](Self::next_if_any) does.
+    #[doc(hidden)]
+    pub async fn advance_if_any(&mut self) -> Result<bool> {
+        self.advance_within(Wait::Batch(false)).await
+    }
+
+    async fn advance_within(&mut self, mut wait: Wait) -> Result<bool> {
+        self.begin_call();
+        poll_fn(|cx| self.poll_event(cx, &mut wait)).await
+    }
+
+    /// Moves to the next event, as [`Stream::poll_next`] does. `false`: the stream has ended.
+    #[doc(hidden)]
+    pub fn poll_advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool>> {
+        self.poll_event(cx, &mut Wait::Event)
+    }
+
+    /// The bytes of the current event. Empty if there is none.
+    fn current(&self) -> &[u8] {
+        let cursor = self.state.as_ref().and_then(|state| state.cursor.as_ref());
+        cursor.map_or(&[], |cursor| cursor.reply.batch.current())
+    }
+
     /// Moves to the next event. `false`: the stream has ended, or `wait` is over.
     fn poll_event(&mut self, cx: &mut Context<'_>, wait: &mut Wait) -> Poll<Result<bool>> {
         let event = ready!(self.poll_commands(cx, wait));
@@ -432,18 +461,24 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
         self.next_within(Wait::Batch(false)).await
     }
 
-    async fn next_within(&mut self, mut wait: Wait) -> Result<Option<E>> {
-        self.begin_call();
-        if poll_fn(|cx| self.poll_event(cx, &mut wait)).await? {
-            self.decode_current().map(Some)
+    async fn next_within(&mut self, wait: Wait) -> Result<Option<E>> {
+        if self.advance_within(wait).await? {
+            decode_owned(self.current()).map(Some)
         } else {
             Ok(None)
         }
     }
+}
 
-    fn decode_current(&self) -> Result<E> {
-        let cursor = self.state.as_ref().and_then(|state| state.cursor.as_ref());
-        decode_owned(cursor.map_or(&[], |cursor| cursor.reply.batch.current()))
+impl<T> ChangeStream<ChangeStreamEvent<T>> {
+    /// The current event. Its documents are not decoded.
+    ///
+    /// # Errors
+    /// The event is malformed.
+    #[doc(hidden)]
+    #[inline]
+    pub fn undecoded(&self) -> Result<ChangeStreamEvent<Value<'_>>> {
+        decode_by(self.current(), event::undecoded)
     }
 }
 
@@ -454,7 +489,7 @@ impl<E: DeserializeOwned + 'static> Stream for ChangeStream<E> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(match ready!(self.poll_event(cx, &mut Wait::Event)) {
-            Ok(true) => Some(self.decode_current()),
+            Ok(true) => Some(decode_owned(self.current())),
             Ok(false) => None,
             Err(error) => Some(Err(error)),
         })

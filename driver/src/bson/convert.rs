@@ -97,7 +97,7 @@ pub fn from_slice_owned<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T
 }
 
 /// Decodes one document without serde, if `T` is a type with a direct implementation.
-pub(super) fn from_slice_directly<T: 'static>(bytes: &[u8]) -> Result<Option<T>, DecodeError> {
+pub(crate) fn from_slice_directly<T: 'static>(bytes: &[u8]) -> Result<Option<T>, DecodeError> {
     let mut slot: Option<T> = None;
     let any: &mut dyn Any = &mut slot;
     if let Some(document) = any.downcast_mut::<Option<Document>>() {

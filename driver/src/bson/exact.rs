@@ -51,7 +51,6 @@
 //!
 //! [Extended JSON]: https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md
 
-use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -76,24 +75,6 @@ pub fn deserialize<'de, T: Exact, D: Deserializer<'de>>(deserializer: D) -> Resu
 /// Those of the serializer.
 pub fn serialize<T: Serialize + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     value.serialize(serializer)
-}
-
-/// Reads an optional value of any type. A [`Document`] or [`Bson`] is read as it is stored.
-pub(crate) fn deserialize_optional<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    T: Deserialize<'de> + 'static,
-    D: Deserializer<'de>,
-{
-    let mut slot: Option<T> = None;
-    let any: &mut dyn Any = &mut slot;
-    if let Some(document) = any.downcast_mut::<Option<Document>>() {
-        *document = deserialize(deserializer)?;
-    } else if let Some(value) = any.downcast_mut::<Option<Bson>>() {
-        *value = deserialize(deserializer)?;
-    } else {
-        slot = Option::deserialize(deserializer)?;
-    }
-    Ok(slot)
 }
 
 /// The types that [`deserialize`] reads: [`Bson`], [`Document`], and options, boxes, lists and maps of

@@ -117,6 +117,7 @@ pub use ::bson::{
     spec::ElementType,
 };
 
+pub(crate) use convert::from_slice_directly;
 pub use convert::{
     IntoDocument, from_bson, from_bson_owned, from_document, from_slice_owned, to_bson, to_document,
     to_raw_document, to_vec,
@@ -131,8 +132,8 @@ pub use extended_json::{
 #[cfg(feature = "aws-auth")]
 pub(crate) use extended_json::{civil, read_date};
 pub use limits::MAX_DEPTH;
-pub(crate) use raw_reader::first_key;
 pub use raw_reader::{RawElement, RawElements, find_element};
+pub(crate) use raw_reader::{find_value, first_key};
 pub use raw_value::RawValue;
 pub use ser::{append, append_element};
 pub use text::IndexKey;

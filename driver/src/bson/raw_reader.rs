@@ -283,6 +283,17 @@ pub fn find_element<'de>(document: &'de [u8], key: &str) -> Result<Option<RawEle
     Ok(None)
 }
 
+/// The value of the first element of `document` with this key. It is found fastest if it is the first element of all.
+///
+/// # Errors
+/// If the document is malformed before or at the element.
+pub(crate) fn find_value<'de>(document: &'de [u8], key: &str) -> Result<Option<RawValue<'de>>, DecodeError> {
+    if let Some((kind, bytes)) = RawElements::new(document)?.take_named(key) {
+        return Ok(Some(RawValue::new(kind, bytes)));
+    }
+    Ok(find_element(document, key)?.map(|element| element.value))
+}
+
 /// The key of the first element. Nothing but the key is read or validated. `None` if there is no
 /// element or its key is malformed.
 pub(crate) fn first_key(document: &[u8]) -> Option<&str> {

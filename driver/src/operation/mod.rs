@@ -11,6 +11,7 @@ pub(crate) use properties::{ImplicitSession, Properties, Retry};
 
 use crate::{
     Error, Namespace, Result, ServerAddress,
+    bson::{DecodeError, codec::Value},
     pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
@@ -233,6 +234,19 @@ pub(crate) fn decode_owned<T: serde::de::DeserializeOwned + 'static>(bytes: &[u8
     match crate::bson::from_slice_owned(bytes) {
         Ok(value) => Ok(value),
         Err(error) => Err(with_document(error, bytes)),
+    }
+}
+
+/// As [`decode`], by a function.
+#[inline]
+pub(crate) fn decode_by<'de, T>(
+    bytes: &'de [u8],
+    read: impl FnOnce(&Value<'de>) -> std::result::Result<T, DecodeError>,
+) -> Result<T> {
+    let value = Value::of_document(bytes);
+    match read(&value) {
+        Ok(read) => Ok(read),
+        Err(error) => Err(with_document(value.locate(error), bytes)),
     }
 }
 

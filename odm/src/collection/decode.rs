@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
-use crate::bson::codec::DOCUMENT_BYTES;
+use crate::bson::codec::{DOCUMENT_BYTES, Value};
 use crate::bson::{Bson, DecodeError, RawDocument, RawDocumentBuf};
 use crate::codec::{DecodeOwned, from_bson, from_slice};
 use crate::driver::Namespace;
@@ -202,11 +202,7 @@ impl<'de, D: Field + DecodeOwned> Visitor<'de> for FromBytes<D> {
 
     #[inline]
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> std::result::Result<Found<D>, E> {
-        let decoded = match D::schema_version() {
-            None => from_slice(bytes).map_err(Failure::from),
-            Some(version) => versioned(version, bytes),
-        };
-        Ok(Found(decoded.map_err(|error| undecoded(bytes, error))))
+        Ok(Found::of_bytes(bytes))
     }
 }
 
@@ -231,6 +227,24 @@ fn undecoded(bytes: &[u8], error: Failure) -> Box<Undecoded> {
 }
 
 impl<T: Field + DecodeOwned> Found<T> {
+    /// Decodes a value, which should be a document.
+    #[inline]
+    pub(super) fn of(value: &Value<'_>) -> Self {
+        match value.document_bytes() {
+            Ok(bytes) => Self::of_bytes(bytes),
+            Err(error) => Found(Err(undecoded(&[], Failure::from(error)))),
+        }
+    }
+
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> Self {
+        let decoded = match T::schema_version() {
+            None => from_slice(bytes).map_err(Failure::from),
+            Some(version) => versioned(version, bytes),
+        };
+        Found(decoded.map_err(|error| undecoded(bytes, error)))
+    }
+
     /// The document. The error contains the collection and the `_id`.
     pub(super) fn into_result(self, namespace: &Namespace, read_as: ReadAs<T>) -> Result<T> {
         let document = self.0.map_err(|undecoded| undecoded.in_collection(namespace))?;

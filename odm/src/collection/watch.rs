@@ -19,8 +19,8 @@ use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::update::DocumentItem;
 
-/// An event whose documents the driver decodes from the reply.
-type FoundEvent<D> = ChangeStreamEvent<Found<D>>;
+/// An event whose documents the ODM decodes.
+type DriverEvent = ChangeStreamEvent<RawDocumentBuf>;
 
 impl<D: Model> Collection<D> {
     /// Watches the changes of the documents in the collection. Requires a replica set or a sharded
@@ -63,7 +63,7 @@ impl<D: Model> Collection<D> {
 pub struct Watch<'a, D> {
     collection: &'a Collection<D>,
     pipeline: Result<Vec<Document>>,
-    action: Result<action::Watch<'a, FoundEvent<D>>>,
+    action: Result<action::Watch<'a, DriverEvent>>,
 }
 
 impl<'a, D: Model> Watch<'a, D> {
@@ -184,7 +184,7 @@ awaitable!(['a, D: Model] Watch<'a, D> => ChangeStream<D>);
 /// `_id` of the document. The next read returns the event after it.
 #[must_use = "events are received as they are read"]
 pub struct ChangeStream<D> {
-    inner: driver::ChangeStream<FoundEvent<D>>,
+    inner: driver::ChangeStream<DriverEvent>,
     namespace: Namespace,
     document: std::marker::PhantomData<fn() -> D>,
 }
@@ -243,13 +243,15 @@ impl<D> ChangeStream<D> {
     /// # Ok(()) });
     /// ```
     pub fn into_driver(self) -> driver::ChangeStream<ChangeStreamEvent<RawDocumentBuf>> {
-        self.inner.with_type()
+        self.inner
     }
 }
 
 impl<D: Model> ChangeStream<D> {
-    fn typed(namespace: &Namespace, event: FoundEvent<D>) -> Result<ChangeStreamEvent<D>> {
-        event.try_map(|found| found.into_result(namespace, ReadAs::model()))
+    /// Decodes the current event.
+    fn current(&self) -> Result<ChangeStreamEvent<D>> {
+        let event = self.inner.undecoded()?;
+        event.try_map(|document| Found::of(&document).into_result(&self.namespace, ReadAs::model()))
     }
 
     /// The next event. Waits for it; returns `None` only after the stream has ended.
@@ -267,8 +269,11 @@ impl<D: Model> ChangeStream<D> {
     /// [`Error::Decode`] for a document that cannot be decoded: the next call returns the event after
     /// it. [`Error::Driver`] for errors of the driver; see [`driver::ChangeStream::try_next`].
     pub async fn try_next(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
-        let event = self.inner.try_next().await?;
-        event.map(|event| Self::typed(&self.namespace, event)).transpose()
+        if self.inner.advance().await? {
+            self.current().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// The next event if there is one: in the current batch, or in that of at most one `getMore`, for
@@ -286,8 +291,11 @@ impl<D: Model> ChangeStream<D> {
     /// # Errors
     /// Those of [`try_next`](ChangeStream::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
-        let event = self.inner.next_if_any().await?;
-        event.map(|event| Self::typed(&self.namespace, event)).transpose()
+        if self.inner.advance_if_any().await? {
+            self.current().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 }
 
@@ -295,8 +303,11 @@ impl<D: Model> Stream for ChangeStream<D> {
     type Item = Result<ChangeStreamEvent<D>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = ready!(Pin::new(&mut self.inner).poll_next(context));
-        Poll::Ready(next.map(|event| Self::typed(&self.namespace, event?)))
+        Poll::Ready(match ready!(self.inner.poll_advance(context)) {
+            Ok(true) => Some(self.current()),
+            Ok(false) => None,
+            Err(error) => Some(Err(error.into())),
+        })
     }
 }
 

@@ -1,10 +1,13 @@
 //! [`ChangeStreamEvent`].
 
+mod read;
+pub(crate) use read::undecoded;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     ResumeToken,
-    bson::{DateTime, Document, Timestamp, Uuid, exact},
+    bson::{DateTime, Document, Timestamp, Uuid},
 };
 
 /// An event of a [`ChangeStream`](crate::ChangeStream). `T` is the type of the documents.
@@ -15,11 +18,8 @@ use crate::{
 ///
 /// Fields that a newer server adds are ignored. A pipeline that changes the form of the events, e.g.
 /// with `$project`, needs another type: [`with_type`](crate::ChangeStream::with_type).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    bound(deserialize = "T: Deserialize<'de> + 'static")
-)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ChangeStreamEvent<T> {
     /// The token of this event. [`ChangeStream::resume_token`](crate::ChangeStream::resume_token)
@@ -28,7 +28,7 @@ pub struct ChangeStreamEvent<T> {
     pub id: ResumeToken,
     /// What happened. A fragment of a split event can be without it, and has
     /// [`Other`](ChangeOperation::Other) with an empty name then.
-    #[serde(rename = "operationType", default)]
+    #[serde(rename = "operationType")]
     pub operation: ChangeOperation,
     /// The namespace of the change. `None` for `invalidate`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,39 +42,23 @@ pub struct ChangeStreamEvent<T> {
     pub to: Option<ChangeNamespace>,
     /// The `_id` of the document; in a sharded collection also the fields of the shard key. Insert,
     /// update, replace and delete events have it.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "exact::deserialize",
-        default
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub document_key: Option<Document>,
     /// The document after the change: always for insert and replace events, for update events as
     /// the option [`full_document`](crate::action::Watch::full_document) says. `None` also if it
     /// was deleted before it could be looked up.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "exact::deserialize_optional",
-        default
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub full_document: Option<T>,
     /// The document before the change, as the option
     /// [`full_document_before_change`](crate::action::Watch::full_document_before_change) says.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "exact::deserialize_optional",
-        default
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub full_document_before_change: Option<T>,
     /// The changed fields of an update event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_description: Option<UpdateDescription>,
     /// The details of events that change collections and indexes. Only with `show_expanded_events`
     /// (MongoDB 6.0+).
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "exact::deserialize",
-        default
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation_description: Option<Document>,
     /// The cluster time of the change.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,11 +70,7 @@ pub struct ChangeStreamEvent<T> {
     #[serde(rename = "collectionUUID", skip_serializing_if = "Option::is_none")]
     pub collection_uuid: Option<Uuid>,
     /// The session of the write, if it was a retryable write or part of a transaction.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "exact::deserialize",
-        default
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lsid: Option<Document>,
     /// The transaction number of the write in its session. Together with `lsid` it identifies the
     /// transaction.
@@ -133,7 +113,7 @@ impl<T> ChangeStreamEvent<T> {
 }
 
 /// A namespace in a change event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ChangeNamespace {
     /// The name of the database.
@@ -144,12 +124,11 @@ pub struct ChangeNamespace {
 }
 
 /// The changed fields of an update event.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UpdateDescription {
     /// The new values by path, e.g. `address.city`.
-    #[serde(deserialize_with = "exact::deserialize")]
     pub updated_fields: Document,
     /// The paths of the removed fields.
     pub removed_fields: Vec<String>,
@@ -157,11 +136,7 @@ pub struct UpdateDescription {
     pub truncated_arrays: Vec<TruncatedArray>,
     /// The components of each ambiguous path: of field names that contain dots or are numbers. Only
     /// with `show_expanded_events` (MongoDB 6.1+).
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "exact::deserialize",
-        default
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub disambiguated_paths: Option<Document>,
 }
 

@@ -13,7 +13,7 @@ use super::super::{
 };
 use crate::{
     EncryptionError, Error, ErrorKind, RETRYABLE_ERROR,
-    bson::{RawDocument, RawDocumentBuf, Timestamp, find_element},
+    bson::{RawDocument, RawDocumentBuf, Timestamp, find_value},
     error::RESUMABLE_CHANGE_STREAM_ERROR,
     execution::ExplicitSession,
     operation::SessionUse,
@@ -189,8 +189,8 @@ impl State {
             return (None, true);
         };
         let batch = &cursor.reply.batch;
-        let id = find_element(batch.current(), "_id").ok().flatten();
-        (id.and_then(|id| id.value.document().ok()), batch.is_empty())
+        let id = find_value(batch.current(), "_id").ok().flatten();
+        (id.and_then(|id| id.document().ok()), batch.is_empty())
     }
 
     /// What an error means. `refused_by`: `maxWireVersion` of the connection, if the server replied with

@@ -1,5 +1,6 @@
 //! `serde::de::Error` for [`DecodeError`]: types and field names are kept, values are left out.
 
+use std::cell::Cell;
 use std::fmt::{self, Write};
 use std::panic::Location;
 
@@ -12,9 +13,41 @@ use crate::bson::same_type;
 /// Maximum length of a message of a type's own `Deserialize`, in bytes.
 const MAX_MESSAGE: usize = 1024;
 
+thread_local! {
+    /// The error that [`DecodeError::into_serde`] passes to [`custom`](de::Error::custom).
+    static CONVERTED: Cell<Option<DecodeError>> = const { Cell::new(None) };
+}
+
+/// The text of the error in [`CONVERTED`], for the errors of other formats.
+struct Converted(String);
+
+impl fmt::Display for Converted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl DecodeError {
+    /// Converts the error to the one of a deserializer. The error of a BSON deserializer is the same error, with its path,
+    /// type and offset, for which serde's trait has only text.
+    #[cold]
+    pub(crate) fn into_serde<E: de::Error>(self) -> E {
+        let text = Converted(self.to_string());
+        CONVERTED.set(Some(self));
+        let error = E::custom(text);
+        CONVERTED.take();
+        error
+    }
+}
+
 impl de::Error for DecodeError {
     #[track_caller]
     fn custom<T: fmt::Display>(message: T) -> Self {
+        if same_type::is::<T, Converted>()
+            && let Some(error) = CONVERTED.take()
+        {
+            return error;
+        }
         let is_formatted = same_type::is::<T, String>() || same_type::is::<T, fmt::Arguments<'static>>();
         if is_formatted && let Some(expected) = call_sites::expected_at(Location::caller()) {
             return Self::found(format!("expected {expected}").into(), Found::Unnamed);

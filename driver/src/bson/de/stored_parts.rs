@@ -49,5 +49,5 @@ pub(in crate::bson) fn read<'de, A: SeqAccess<'de>>(mut parts: A) -> Result<Bson
     let depth: u8 = parts.next_element()?.ok_or_else(incomplete)?;
     let bytes: &'de [u8] = parts.next_element()?.ok_or_else(incomplete)?;
     let kind = validate::element_type(tag).ok_or_else(incomplete)?;
-    tree::value_within(RawValue::new(kind, bytes), bytes, depth).map_err(A::Error::custom)
+    tree::value_within(RawValue::new(kind, bytes), bytes, depth).map_err(DecodeError::into_serde)
 }

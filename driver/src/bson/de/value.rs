@@ -13,7 +13,6 @@ use crate::bson::markers;
 use crate::bson::raw_value::RawValue;
 use crate::bson::same_type;
 use crate::bson::spec::ElementType;
-use crate::bson::tree;
 use crate::bson::{Bson, ObjectId};
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -66,13 +65,7 @@ impl<'de, 'c> Value<'_, 'de, 'c> {
         }
         visitor
             .visit_seq(StoredParts::new(*raw, mode.depth))
-            .map_err(
-                |error| match tree::value_within(*raw, context.input, mode.depth) {
-                    // The error of the visitor has neither path nor offset.
-                    Err(located) => located,
-                    Ok(_) => error,
-                },
-            )
+            .map_err(|error| error.rebase(context.offset_of(raw.bytes())))
     }
 
     #[inline]
@@ -207,7 +200,10 @@ impl<'de> Deserializer<'de> for Value<'_, 'de, '_> {
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         if name == markers::DOCUMENT_BYTES && self.0.raw.kind() == ElementType::EmbeddedDocument {
-            visitor.visit_borrowed_bytes(self.0.raw.bytes())
+            let Element { context, raw, .. } = self.0;
+            visitor
+                .visit_borrowed_bytes(raw.bytes())
+                .map_err(|error: DecodeError| error.rebase(context.offset_of(raw.bytes())))
         } else if name.starts_with('$') {
             if matches!(name, markers::STORED_VALUE | markers::STORED_DOCUMENT) {
                 return self.stored(name, visitor);

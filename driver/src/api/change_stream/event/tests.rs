@@ -67,3 +67,74 @@ fn fragments_have_the_fields_that_they_contain() {
     assert_eq!(event.operation, ChangeOperation::default());
     assert_eq!(event.full_document_before_change, Some(Order { quantity: 1 }));
 }
+
+/// The error of an insert event with these fields: its path, the type found, and the text.
+fn error_of(fields: Document) -> (String, Option<&'static str>, String) {
+    let mut event = doc! { "_id": { "_data": "82" }, "operationType": "insert" };
+    event.extend(fields);
+    let error = from_document::<ChangeStreamEvent<Order>>(&event).expect_err("an error");
+    (error.path().to_owned(), error.type_found(), error.to_string())
+}
+
+#[test]
+fn errors_name_the_path_the_type_and_the_offset() {
+    let (path, found, text) = error_of(doc! { "ns": { "db": "shop", "coll": 5 } });
+    assert_eq!((path.as_str(), found), ("ns.coll", Some("Int32")));
+    assert_eq!(text, "ns.coll: expected a string, found Int32 at byte 81");
+    let (path, found, text) = error_of(doc! { "fullDocument": { "quantity": "three" } });
+    assert_eq!((path.as_str(), found), ("fullDocument.quantity", Some("String")));
+    assert!(text.ends_with("at byte 82"), "{text}");
+    let (path, _, text) = error_of(doc! { "fullDocumentBeforeChange": {} });
+    assert_eq!(path, "fullDocumentBeforeChange");
+    assert!(text.contains("missing field `quantity`"), "{text}");
+    let (path, ..) =
+        error_of(doc! { "updateDescription": { "truncatedArrays": [{ "field": "a", "newSize": "" }] } });
+    assert_eq!(path, "updateDescription.truncatedArrays[0].newSize");
+    let (path, found, _) = error_of(doc! { "documentKey": 1 });
+    assert_eq!((path.as_str(), found), ("documentKey", Some("Int32")));
+    let (path, _, text) = error_of(doc! { "ns": {} });
+    assert_eq!(path, "ns");
+    assert!(text.contains("missing field `db`"), "{text}");
+    let error = from_document::<ChangeStreamEvent<Order>>(&doc! {}).expect_err("an error");
+    assert_eq!(error.message(), "missing field `_id`");
+}
+
+#[test]
+fn errors_of_an_event_in_another_type_have_their_place_in_it() {
+    #[derive(Debug, Deserialize)]
+    struct Received {
+        #[expect(dead_code, reason = "the field is only read from BSON")]
+        events: Vec<ChangeStreamEvent<Order>>,
+    }
+    let received = doc! { "events": [{ "_id": {}, "fullDocument": { "quantity": "three" } }] };
+    let error = from_document::<Received>(&received).expect_err("an error");
+    assert_eq!(error.path(), "events[0].fullDocument.quantity");
+    assert_eq!((error.type_found(), error.offset()), (Some("String"), Some(61)));
+}
+
+#[test]
+fn a_field_that_occurs_twice_is_an_error() {
+    let mut event = rawdoc! { "_id": {}, "ns": { "db": "a" } };
+    event.append(crate::bson::cstr!("ns"), rawdoc! { "db": "b" });
+    let error = crate::bson::from_raw::<ChangeStreamEvent<Order>>(&event).expect_err("an error");
+    assert_eq!((error.path(), error.message()), ("ns", "duplicate field"));
+}
+
+#[test]
+fn an_event_is_read_from_buffers_and_in_other_modes() {
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    enum Received {
+        Event(ChangeStreamEvent<Order>),
+    }
+    let event = doc! {
+        "_id": { "_data": "82" }, "clusterTime": Timestamp { time: 5, increment: 2 }, "wallTime": DateTime::from_millis(7),
+        "ns": { "db": "shop" }, "fullDocument": { "quantity": 3 },
+    };
+    let Received::Event(buffered) = from_document(&event).expect("an event");
+    let direct: ChangeStreamEvent<Order> = from_document(&event).expect("an event");
+    assert_eq!(buffered, direct);
+    let readable: crate::bson::serde_helpers::HumanReadable<ChangeStreamEvent<Order>> =
+        from_document(&event).expect("an event");
+    assert_eq!(readable.0, direct);
+}
