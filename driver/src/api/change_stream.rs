@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{
     Error, Result, ResumeToken,
-    bson::{RawDocumentBuf, codec::Value},
+    bson::{DecodeError, RawDocumentBuf, codec::Value},
     execution::ExplicitSession,
-    operation::{decode_by, decode_owned},
+    operation::{decode_owned, undecoded},
     proto::change_stream::{Action, ChangeStream as Machine, Failure, Reply},
     types::timeout::Timeout,
 };
@@ -471,14 +471,22 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
 }
 
 impl<T> ChangeStream<ChangeStreamEvent<T>> {
-    /// The current event. Its documents are not decoded.
-    ///
-    /// # Errors
-    /// The event is malformed.
+    /// Reads the current event. Its documents are read by a function, whose errors are not changed.
     #[doc(hidden)]
     #[inline]
-    pub fn undecoded(&self) -> Result<ChangeStreamEvent<Value<'_>>> {
-        decode_by(self.current(), event::undecoded)
+    pub fn read_current<U, E: From<DecodeError>>(
+        &self,
+        read: impl FnMut(&Value<'_>) -> std::result::Result<U, E>,
+    ) -> std::result::Result<ChangeStreamEvent<U>, E> {
+        event::event(&Value::of_document(self.current()), read)
+    }
+
+    /// The error of an event that cannot be read.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn undecoded(&self, error: DecodeError) -> Error {
+        let bytes = self.current();
+        undecoded(Value::of_document(bytes).locate(error), bytes)
     }
 }
 

@@ -173,7 +173,9 @@ impl<'de> RawElements<'de> {
         let (&tag, after_tag) = self.rest.split_first()?;
         let rest = strip_key(after_tag)?;
         let kind = validate::element_type(tag)?;
-        let (value, rest) = rest.split_at_checked(usual_len(kind, rest)?)?;
+        // No value has the maximum length. This costs less than a test of its own.
+        let len = usual_len(kind, rest).unwrap_or(usize::MAX);
+        let (value, rest) = rest.split_at_checked(len)?;
         self.rest = rest;
         Some((kind, value))
     }

@@ -43,9 +43,12 @@ pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
 #[inline]
 pub(super) fn usual_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     let rule = usize::from(*LENGTHS.get(kind as usize)?);
-    if rule < STATED {
-        return Some(rule);
-    }
+    Some(if rule < STATED { rule } else { stated(rule, rest)? })
+}
+
+/// The length that a value states, with the bytes that its rule adds.
+#[inline]
+fn stated(rule: usize, rest: &[u8]) -> Option<usize> {
     // A negative length becomes larger than any document.
     let stated = u32::from_le_bytes(*rest.first_chunk()?);
     let len = usize::try_from(stated).ok()?.checked_add(rule - STATED)?;

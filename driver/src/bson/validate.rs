@@ -123,9 +123,10 @@ pub(super) fn strip_short_plain_key<'de>(bytes: &'de [u8], name: &str) -> Option
 #[inline]
 fn strip_key<'de, const MAY_HAVE_ZEROS: bool>(bytes: &'de [u8], name: &str) -> Option<&'de [u8]> {
     let name = name.as_bytes();
-    let (key, [0, after @ ..]) = bytes.split_at_checked(name.len())? else {
+    if *bytes.get(name.len())? != 0 {
         return None;
-    };
+    }
+    let (key, after) = (bytes.get(..name.len())?, bytes.get(name.len() + 1..)?);
     same_short_key::<MAY_HAVE_ZEROS>(key, name).then_some(after)
 }
 

@@ -11,7 +11,6 @@ pub(crate) use properties::{ImplicitSession, Properties, Retry};
 
 use crate::{
     Error, Namespace, Result, ServerAddress,
-    bson::{DecodeError, codec::Value},
     pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
@@ -223,7 +222,7 @@ pub(crate) struct ReplyContext<'a> {
 pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
     match crate::bson::from_slice(bytes) {
         Ok(value) => Ok(value),
-        Err(error) => Err(with_document(error, bytes)),
+        Err(error) => Err(undecoded(error, bytes)),
     }
 }
 
@@ -233,25 +232,13 @@ pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Resul
 pub(crate) fn decode_owned<T: serde::de::DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T> {
     match crate::bson::from_slice_owned(bytes) {
         Ok(value) => Ok(value),
-        Err(error) => Err(with_document(error, bytes)),
+        Err(error) => Err(undecoded(error, bytes)),
     }
 }
 
-/// As [`decode`], by a function.
-#[inline]
-pub(crate) fn decode_by<'de, T>(
-    bytes: &'de [u8],
-    read: impl FnOnce(&Value<'de>) -> std::result::Result<T, DecodeError>,
-) -> Result<T> {
-    let value = Value::of_document(bytes);
-    match read(&value) {
-        Ok(read) => Ok(read),
-        Err(error) => Err(with_document(value.locate(error), bytes)),
-    }
-}
-
+/// The error of a document that cannot be decoded.
 #[cold]
-fn with_document(error: crate::bson::DecodeError, bytes: &[u8]) -> crate::Error {
+pub(crate) fn undecoded(error: crate::bson::DecodeError, bytes: &[u8]) -> crate::Error {
     let error = crate::Error::from(error);
     match crate::bson::RawDocument::from_bytes(bytes) {
         Ok(document) => error.with_response(document),

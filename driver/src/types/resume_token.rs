@@ -44,6 +44,14 @@ impl ResumeToken {
     pub fn as_document(&self) -> &RawDocument {
         &self.0
     }
+
+    /// Replaces a token by another one, for which its memory is used.
+    pub(crate) fn replace(token: &mut Option<Self>, by: &RawDocument) {
+        let mut bytes = token.take().map_or_else(Vec::new, |token| token.0.into_bytes());
+        bytes.clear();
+        bytes.extend_from_slice(by.as_bytes());
+        *token = RawDocumentBuf::from_bytes(bytes).ok().map(Self);
+    }
 }
 
 // Tokens are compared by their bytes.

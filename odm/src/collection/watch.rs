@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::{FusedStream, Stream};
 
 use crate::ast::filter::Keys;
-use crate::bson::{Bson, Document, RawDocumentBuf, doc};
+use crate::bson::{Bson, DecodeError, Document, RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::{Found, ReadAs};
 use crate::collection::{Collection, filter_of};
@@ -189,6 +189,19 @@ pub struct ChangeStream<D> {
     document: std::marker::PhantomData<fn() -> D>,
 }
 
+/// Why an event cannot be decoded.
+enum Unread {
+    Event(DecodeError),
+    /// The error of a document in it, as that of a query.
+    Document(Error),
+}
+
+impl From<DecodeError> for Unread {
+    fn from(error: DecodeError) -> Self {
+        Unread::Event(error)
+    }
+}
+
 impl<D> ChangeStream<D> {
     /// The position after the event that was returned last: the token to store, and to pass to
     /// [`resume_after`](Watch::resume_after) or [`start_after`](Watch::start_after). See
@@ -248,10 +261,18 @@ impl<D> ChangeStream<D> {
 }
 
 impl<D: Model> ChangeStream<D> {
-    /// Decodes the current event.
-    fn current(&self) -> Result<ChangeStreamEvent<D>> {
-        let event = self.inner.undecoded()?;
-        event.try_map(|document| Found::of(&document).into_result(&self.namespace, ReadAs::model()))
+    /// Decodes the current event. The result is that of [`try_next`](Self::try_next), so that the event, which is large, is
+    /// moved less often.
+    fn current(&self) -> Result<Option<ChangeStreamEvent<D>>> {
+        let event = self.inner.read_current(|document| {
+            let found = Found::of(document).into_result(&self.namespace, ReadAs::model());
+            found.map_err(Unread::Document)
+        });
+        match event {
+            Ok(event) => Ok(Some(event)),
+            Err(Unread::Event(error)) => Err(self.inner.undecoded(error).into()),
+            Err(Unread::Document(error)) => Err(error),
+        }
     }
 
     /// The next event. Waits for it; returns `None` only after the stream has ended.
@@ -270,7 +291,7 @@ impl<D: Model> ChangeStream<D> {
     /// it. [`Error::Driver`] for errors of the driver; see [`driver::ChangeStream::try_next`].
     pub async fn try_next(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
         if self.inner.advance().await? {
-            self.current().map(Some)
+            self.current()
         } else {
             Ok(None)
         }
@@ -292,7 +313,7 @@ impl<D: Model> ChangeStream<D> {
     /// Those of [`try_next`](ChangeStream::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
         if self.inner.advance_if_any().await? {
-            self.current().map(Some)
+            self.current()
         } else {
             Ok(None)
         }
@@ -304,7 +325,7 @@ impl<D: Model> Stream for ChangeStream<D> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(match ready!(self.inner.poll_advance(context)) {
-            Ok(true) => Some(self.current()),
+            Ok(true) => self.current().transpose(),
             Ok(false) => None,
             Err(error) => Some(Err(error.into())),
         })

@@ -1,7 +1,7 @@
 //! [`ChangeStreamEvent`].
 
 mod read;
-pub(crate) use read::undecoded;
+pub(crate) use read::event;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

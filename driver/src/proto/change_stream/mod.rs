@@ -205,8 +205,10 @@ impl ChangeStream {
             self.end();
             return Err(MissingToken);
         };
-        let newest = self.post_batch_resume_token.take_if(|_| is_last);
-        self.token = Some(newest.unwrap_or_else(|| ResumeToken::from(id)));
+        match self.post_batch_resume_token.take_if(|_| is_last) {
+            Some(newest) => self.token = Some(newest),
+            None => ResumeToken::replace(&mut self.token, id),
+        }
         self.has_delivered = true;
         (self.invalid_replies, self.missing_keys) = (0, 0);
         Ok(())

@@ -57,25 +57,17 @@ trait FromDocument: Sized {
 
 impl<T: DeserializeOwned + 'static> FromDocument for ChangeStreamEvent<T> {
     fn read(value: &Value<'_>) -> Result<Self> {
-        event(value, stored)
+        event(value, |document| {
+            stored(document).map_err(|error| locate(value, document, error))
+        })
     }
 
     fn read_human_readable(value: &Value<'_>) -> Result<Self> {
-        event(value, |document| {
-            document.deserialize().map(|HumanReadable(document)| document)
+        event(value, |document| match document.deserialize() {
+            Ok(HumanReadable(document)) => Ok(document),
+            Err(error) => Err(locate(value, document, error)),
         })
     }
-}
-
-/// Reads an event with its documents.
-fn event<'de, T>(
-    value: &Value<'de>,
-    read: impl Fn(&Value<'de>) -> Result<T>,
-) -> Result<ChangeStreamEvent<T>> {
-    undecoded(value)?.try_map(|document| match read(&document) {
-        Ok(document) => Ok(document),
-        Err(error) => Err(locate(value, &document, error)),
-    })
 }
 
 /// Adds the place of a document in its event to its error.
@@ -92,8 +84,12 @@ fn locate(event: &Value<'_>, document: &Value<'_>, error: DecodeError) -> Decode
     error
 }
 
-/// Reads an event. Its documents are not decoded.
-pub(crate) fn undecoded<'de>(value: &Value<'de>) -> Result<ChangeStreamEvent<Value<'de>>> {
+/// Reads an event. Its documents are read by a function, whose errors are not changed.
+#[inline]
+pub(crate) fn event<'de, T, E: From<DecodeError>>(
+    value: &Value<'de>,
+    mut read: impl FnMut(&Value<'de>) -> std::result::Result<T, E>,
+) -> std::result::Result<ChangeStreamEvent<T>, E> {
     read_fields! { value;
         id: "_id" = |value| value.raw().document().map(ResumeToken::from);
         operation: "operationType" = |value| value.raw().str().map(Into::into);
@@ -119,8 +115,8 @@ pub(crate) fn undecoded<'de>(value: &Value<'de>) -> Result<ChangeStreamEvent<Val
         ns_type,
         to,
         document_key,
-        full_document,
-        full_document_before_change,
+        full_document: full_document.as_ref().map(&mut read).transpose()?,
+        full_document_before_change: full_document_before_change.as_ref().map(read).transpose()?,
         update_description,
         operation_description,
         cluster_time,
