@@ -38,9 +38,6 @@ const BUILT: [Task; 1] = [Task::FindOneTwoFields];
 /// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
 const ODM_SHARE: f64 = 1.0;
 
-/// The limit for tasks in which the codec of the models still costs more than serde: a document of 27 kB, and change events.
-const ODM_SHARE_OF_READS: f64 = 1.05;
-
 /// Limit for the instructions that `timeoutMS` adds to an operation.
 const TIMEOUT_COST: f64 = 1_500.0;
 
@@ -155,17 +152,13 @@ fn added(kind: &str, more: f64, limit: f64) -> bool {
 /// Prints the instructions of a call of the ODM and of the same call of the driver.
 fn near(task: Task, odm: &Counts, driver: &Counts) -> bool {
     let share = odm.instructions / driver.instructions;
-    let limit = match task {
-        Task::FindOne27k | Task::ChangeStream10k => ODM_SHARE_OF_READS,
-        _ => ODM_SHARE,
-    };
-    let holds = share <= limit;
+    let holds = share <= ODM_SHARE;
     println!(
-        "{:<28} {:<12} {:>14.2} of {:>14.2} {} ({share:.3} of the driver, limit {limit})",
+        "{:<28} {:<12} {:>14.2} of {:>14.2} {} ({share:.3} of the driver, limit {ODM_SHARE})",
         format!("odm.{task}"),
         "instructions",
         odm.instructions,
-        driver.instructions * limit,
+        driver.instructions * ODM_SHARE,
         if holds { "ok" } else { "EXCEEDED" },
     );
     holds
