@@ -1,4 +1,6 @@
 //! The untyped trees below the typed terms: BSON and dotted names only.
 
 pub(crate) mod filter;
+pub(crate) mod path;
 pub(crate) mod sink;
+pub(crate) mod update;

@@ -1,10 +1,8 @@
 //! The forms in which the trees are written: bytes, and documents.
 
-use std::borrow::Cow;
-
 use serde::ser::Error as _;
 
-use crate::bson::{Bson, Document, DocumentWriter, EncodeError, Position, RawDocumentBuf};
+use crate::bson::{Bson, Document, DocumentWriter, EncodeError, IndexKey, Position, RawDocumentBuf};
 
 /// A form in which the trees are written. Keys inside of arrays are their indexes.
 pub(crate) trait Sink {
@@ -22,18 +20,9 @@ pub(crate) trait Sink {
     fn bool(&mut self, key: &str, value: bool);
 }
 
-/// The key of an array element.
-pub(crate) fn index(at: usize) -> Cow<'static, str> {
-    const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
-    match DIGITS.get(at) {
-        Some(digit) => Cow::Borrowed(*digit),
-        None => Cow::Owned(at.to_string()),
-    }
-}
-
 /// The bytes of a document.
 pub(crate) fn to_bytes(write: impl FnOnce(&mut DocumentWriter<'_>)) -> Result<RawDocumentBuf, EncodeError> {
-    let mut bytes = Vec::with_capacity(64);
+    let mut bytes = Vec::with_capacity(128);
     let mut writer = DocumentWriter::new(&mut bytes);
     let document = writer.begin();
     write(&mut writer);
@@ -72,7 +61,7 @@ impl Sink for DocumentWriter<'_> {
     fn values(&mut self, key: &str, values: &[Bson]) {
         let array = DocumentWriter::begin_array(self, key);
         for (at, value) in values.iter().enumerate() {
-            self.bson(&index(at), value);
+            self.bson(IndexKey::new(at).as_str(), value);
         }
         DocumentWriter::end(self, array);
     }

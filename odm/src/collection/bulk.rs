@@ -9,7 +9,7 @@ use crate::collection::outdated::{Upgrade, guarded, perform, take_upgrades};
 use crate::collection::sharded::explained_in_bulk;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{Prepared, checked, of_delete, prepare};
+use crate::collection::write::{Prepared, checked, prepare};
 use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, kind, save};
 use crate::driver::options::{BulkWriteOptions, PrecedingOptions};
 use crate::driver::{self, BulkWriteResult, WriteModel};
@@ -192,7 +192,7 @@ pub(super) fn replace<D: Model>(
     document: &D,
 ) -> Result<Built<WriteModel>> {
     collection.check_encrypts()?;
-    let filter = checked(filter?)?;
+    let filter = checked(collection, filter)?;
     let is_by_id = filter.is_only("_id");
     let filter = collection.scope.of::<D>(filter);
     let document = for_replacement(document)?;
@@ -240,7 +240,7 @@ pub(super) fn delete<D: Model>(
         built.requirement = kind::of_soft_delete::<D>();
         return Ok(built);
     }
-    let filter = of_delete(collection, filter)?;
+    let filter = checked(collection, filter)?;
     Ok(Built {
         model: if many {
             WriteModel::delete_many(filter)

@@ -9,7 +9,7 @@ use crate::collection::kind;
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{of_delete, prepare};
+use crate::collection::write::{checked, prepare};
 use crate::driver::options::DeleteOptions;
 use crate::driver::{self, UpdateResult, action};
 use crate::error::Result;
@@ -122,7 +122,7 @@ impl<'a, D: Model> Delete<'a, D> {
                 Deleting::UpdateOne(in_session!(self.session, updating))
             });
         }
-        let filter = of_delete(self.collection, self.filter)?;
+        let filter = checked(self.collection, self.filter)?;
         let filter = self.collection.scope.of::<D>(filter);
         let deleting = if self.many {
             inner.delete_many(filter)

@@ -1,7 +1,9 @@
 //! Models with encrypted fields: what is done in another way, so that no plain value is sent.
 
 use crate::ast::filter::Node;
-use crate::bson::{Bson, Document, RawDocumentBuf};
+use crate::ast::path::is_within;
+use crate::ast::update::{AroundEncrypted, Changes};
+use crate::bson::{Document, RawDocumentBuf};
 use crate::codec;
 use crate::collection::Collection;
 use crate::collection::encoded::decoded;
@@ -12,7 +14,6 @@ use crate::collection::{encrypted_ranges, encrypted_stages};
 use crate::driver::Namespace;
 use crate::error::{Error, Result, ValueError};
 use crate::model::Model;
-use crate::update::Compiled;
 
 /// The field that the server adds to documents with encrypted fields that can be queried.
 pub(crate) const SAFE_CONTENT: &str = "__safeContent__";
@@ -31,11 +32,6 @@ pub(crate) fn first_encrypted<D: Model>() -> Option<String> {
 
 /// Whether `name` is the path, or that of a document that contains it or is in it.
 pub(crate) fn is_about(name: &str, path: &str) -> bool {
-    let is_within = |inner: &str, outer: &str| {
-        inner
-            .strip_prefix(outer)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     is_within(name, path) || is_within(path, name)
 }
 
@@ -159,7 +155,7 @@ impl<D: Model> Collection<D> {
             return Ok(());
         }
         if let Some(paths) = self.unprotected()?
-            && let Some(path) = concerned(paths, filter)
+            && let Some(path) = path_in(paths, filter)
         {
             return Err(unencrypted(path));
         }
@@ -223,7 +219,7 @@ impl<D: Model> Collection<D> {
         let Some(paths) = self.declared()? else {
             return Ok(());
         };
-        match concerned(paths, filter) {
+        match path_in(paths, filter) {
             Some(path) => Err(Error::filter(
                 path,
                 "the field is encrypted, and change events cannot be filtered by encrypted values; compare the field in the events",
@@ -233,29 +229,19 @@ impl<D: Model> Collection<D> {
     }
 
     /// Rejects an update of an encrypted field if the client does not encrypt: the server would store the plain value.
-    pub(super) fn check_update(&self, update: &Compiled) -> Result<()> {
+    pub(super) fn check_update(&self, update: &Changes) -> Result<()> {
         if !has_encrypted::<D>() {
             return Ok(());
         }
         check_operators::<D>(update)?;
         encrypted_ranges::check_update::<D>(update)?;
         let Some(paths) = self.unprotected()? else {
-            return check_update_stages::<D>(update);
+            return Ok(());
         };
-        let Compiled::Operators { update, .. } = update else {
+        let Changes::Operators(operators) = update else {
             return self.check_encrypts().map(drop);
         };
-        let names = || {
-            let operators = update
-                .iter()
-                .filter_map(|(operator, fields)| Some((operator, fields.as_document()?)));
-            operators.flat_map(|(operator, fields)| {
-                let renamed = fields.values().filter_map(Bson::as_str);
-                let renamed = renamed.filter(move |_| operator == "$rename");
-                fields.keys().map(String::as_str).chain(renamed)
-            })
-        };
-        match mentioned(paths, |path| names().any(|name| is_about(name, path))) {
+        match mentioned(paths, |path| operators.targets().any(|name| is_about(name, path))) {
             Some(path) => Err(unencrypted(path)),
             None => Ok(()),
         }
@@ -287,46 +273,23 @@ fn compared(path: String) -> Error {
 }
 
 /// Rejects operators on a document that contains an encrypted field, other than those that set or remove it.
-fn check_operators<D: Model>(update: &Compiled) -> Result<()> {
-    let (Some(Ok(paths)), Compiled::Operators { update, .. }) = (encrypted_fields::<D>(), update) else {
+fn check_operators<D: Model>(update: &Changes) -> Result<()> {
+    let (Some(Ok(paths)), Changes::Operators(operators)) = (encrypted_fields::<D>(), update) else {
         return Ok(());
     };
-    for (operator, fields) in update {
-        let Bson::Document(fields) = fields else { continue };
-        if ["$set", "$setOnInsert", "$unset"].contains(&operator.as_str()) {
+    for change in operators.changes() {
+        if change.operator.row().around_encrypted == AroundEncrypted::Allowed {
             continue;
         }
-        let names = || {
-            let renamed = fields
-                .values()
-                .filter_map(Bson::as_str)
-                .filter(|_| operator == "$rename");
-            fields.keys().map(String::as_str).chain(renamed)
-        };
-        if let Some(path) = mentioned(paths, |path| names().any(|name| contains(name, path))) {
+        if let Some(path) = mentioned(paths, |path| change.targets().any(|name| contains(name, path))) {
             let reason = format!(
-                "the field is encrypted, so that `{operator}` cannot change the document that contains it; use `set` or `unset`"
+                "the field is encrypted, so that `{}` cannot change the document that contains it; use `set` or `unset`",
+                change.operator.sent()
             );
             return Err(Error::update(path, reason));
         }
     }
     Ok(())
-}
-
-/// Rejects an update whose stages set an encrypted field to another value than that of a field: values of expressions are not
-/// encrypted.
-fn check_update_stages<D: Model>(update: &Compiled) -> Result<()> {
-    let (Some(Ok(paths)), Compiled::Pipeline(stages)) = (encrypted_fields::<D>(), update) else {
-        return Ok(());
-    };
-    let path = mentioned(paths, |path| {
-        stages.iter().any(|stage| encrypted_stages::sets(stage, path))
-    });
-    path.map_or(Ok(()), |path| {
-        let reason = "the field is encrypted, and the stages of an update cannot set it, because the values of expressions are sent as \
-                      they are; use `set`, and set the other fields of a document that contains it by their own paths";
-        Err(Error::update(path, reason))
-    })
 }
 
 /// The error of an invalid declaration.
@@ -354,7 +317,7 @@ pub(super) fn check_upsert<D: Model>(filter: &Node) -> Result<()> {
     let Some(Ok(paths)) = encrypted_fields::<D>() else {
         return Ok(());
     };
-    match concerned(paths, filter) {
+    match path_in(paths, filter) {
         Some(path) => Err(Error::filter(
             path,
             "an upsert by an encrypted field would insert a document without this field; find the document by another field, \
@@ -365,7 +328,7 @@ pub(super) fn check_upsert<D: Model>(filter: &Node) -> Result<()> {
 }
 
 /// The first of the paths that a filter concerns, in its conditions or in the expressions and schemas in it.
-fn concerned(paths: &[String], filter: &Node) -> Option<String> {
+fn path_in(paths: &[String], filter: &Node) -> Option<String> {
     if let Some(path) = mentioned(paths, |path| filter.mentions(&|name| is_about(name, path))) {
         return Some(path);
     }

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use crate::ast::filter::Node;
+use crate::ast::update::Changes;
 use crate::bson::{Bson, Document, RawDocument};
 use crate::collection::encrypted_models::ranges;
 use crate::collection::keyset::lookup;
 use crate::encryption::fields::compare;
 use crate::error::{Error, Result, ValueError};
 use crate::model::Model;
-use crate::update::Compiled;
 
 /// The declared range of a field.
 pub(super) struct Range {
@@ -83,21 +83,20 @@ pub(super) fn check_filter<D: Model>(filter: &Node) -> Result<()> {
 }
 
 /// Rejects an update that sets a field, or a document around it, to a value outside of its range.
-pub(super) fn check_update<D: Model>(update: &Compiled) -> Result<()> {
+pub(super) fn check_update<D: Model>(update: &Changes) -> Result<()> {
     let ranges = ranges::<D>();
-    let Compiled::Operators { update, .. } = update else {
+    let Changes::Operators(operators) = update else {
         return Ok(());
     };
     if ranges.is_empty() {
         return Ok(());
     }
-    let operators = ["$set", "$setOnInsert"];
-    let operators = operators
-        .iter()
-        .filter_map(|operator| update.get_document(operator).ok());
-    for (name, value) in operators.flatten() {
+    for change in operators.changes() {
+        let Some(value) = change.set_value() else {
+            continue;
+        };
         let excluded = ranges.iter().find(|range| {
-            let set = range.path.strip_prefix(name.as_str());
+            let set = range.path.strip_prefix(&*change.path);
             set.and_then(|rest| inside(value, rest))
                 .is_some_and(|value| range.excludes(value))
         });

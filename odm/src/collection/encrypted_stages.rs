@@ -11,15 +11,12 @@ use crate::collection::encrypted_stages::expressions::{argument_values, operator
 use crate::collection::encrypted_stages::places::{
     Place, at_path, distinct, is_within, remove, remove_variable, under, variable,
 };
-use crate::collection::pipeline::is_false;
 
 mod conditions;
 mod expressions;
 mod places;
-mod updates;
 
 pub(super) use conditions::compares_document;
-pub(super) use updates::sets;
 
 /// The other collections, with the paths of their encrypted fields.
 type Joined<'a> = Vec<(&'a str, &'a [String])>;
@@ -335,6 +332,17 @@ fn included(prefix: &str, fields: &Document, places: &[Place]) -> Vec<Place> {
         }
     });
     all.collect()
+}
+
+/// Whether the value of a field in `$project` excludes the field.
+fn is_false(value: &Bson) -> bool {
+    match value {
+        Bson::Boolean(value) => !value,
+        Bson::Int32(value) => *value == 0,
+        Bson::Int64(value) => *value == 0,
+        Bson::Double(value) => *value == 0.0,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -123,7 +123,11 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// # drop(first); Ok(()) }
     /// ```
     pub fn filter(mut self, filter: Filter<D>) -> Self {
-        self.filter = self.filter.and_then(|all| Ok(all.and(filter.into_node()?)));
+        self.filter = self.filter.and_then(|all| {
+            let filter = filter.into_node()?;
+            self.collection.check_filter(&filter)?;
+            Ok(all.and(filter))
+        });
         self
     }
 

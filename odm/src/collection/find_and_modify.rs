@@ -12,7 +12,7 @@ use crate::collection::outdated::{Sent, Upgrading, after_upgrade, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::{Ready, ReadyUpdate};
-use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, of_delete, prepare};
+use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
 use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
@@ -499,7 +499,8 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         replacement: Replacement,
         options: &FindOneAndReplaceOptions,
     ) -> Result<(Node, Encoded)> {
-        let filter = collection.check_encrypts().and(checked(filter?))?;
+        collection.check_encrypts()?;
+        let filter = checked(collection, filter)?;
         collection.check_returned(options.returns_original())?;
         if options.is_upsert() {
             check_upsert_filter(&filter)?;
@@ -598,7 +599,7 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
                 .with_options(requiring!(options, kind::of_soft_delete::<D>()).into());
             return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
-        let filter = of_delete(self.collection, self.filter)?;
+        let filter = checked(self.collection, self.filter)?;
         let options = requiring!(options, kind::of_delete::<D>(false));
         let deleting = inner.find_one_and_delete(filter).with_options(options);
         Ok(Deleting::Delete(in_session!(self.session, deleting)))

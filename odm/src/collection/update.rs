@@ -433,7 +433,7 @@ impl<'a, D: Model> Replace<'a, D> {
     /// [`Error::MissingId`](crate::Error::MissingId) for an upsert without an id, and the errors of hooks and
     /// of the validation.
     pub fn explain(self) -> Result<action::Explain<'a>> {
-        let filter = checked(self.filter?)?;
+        let filter = checked(self.collection, self.filter)?;
         self.collection.check_encrypts()?;
         if self.options.is_upsert() {
             check_upsert_filter(&filter)?;
@@ -458,7 +458,7 @@ impl<'a, D: Model> Replace<'a, D> {
 
     async fn run(mut self) -> Result<UpdateResult> {
         self.options = with_sort!(self.options, self.sort.take());
-        let filter = checked(self.filter?)?;
+        let filter = checked(self.collection, self.filter)?;
         if self.options.is_upsert() {
             check_upsert_filter(&filter)?;
         }

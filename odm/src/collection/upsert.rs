@@ -1,13 +1,14 @@
 //! [`Collection::upsert_with`], and writes to all documents of a collection.
 
 use crate::ast::filter::Node;
+use crate::ast::update::{Changes, Inserted};
 use crate::bson::{Bson, Document, decode_document, doc};
 use crate::collection::encoded::{for_insert, for_insert_without_id};
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of, kind};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
-use crate::update::{Compiled, IntoUpdate, Update};
+use crate::update::{IntoUpdate, Update};
 
 impl<D: Model> Collection<D> {
     /// Updates one document that matches, or inserts `initial` with the update applied to it.
@@ -132,28 +133,24 @@ fn changed_paths<D>(update: Update<D>) -> Result<Vec<String>> {
     if update.is_empty() {
         return Ok(Vec::new());
     }
-    let operators = match update.parts()?.1 {
-        Compiled::Operators { update, .. } => update,
-        Compiled::Pipeline(_) => {
-            return Err(Error::update(
-                "",
-                "`upsert_with` needs an update of operators, because a pipeline has no values for inserts only",
-            ));
-        }
+    let Changes::Operators(operators) = update.parts()?.1 else {
+        return Err(Error::update(
+            "",
+            "`upsert_with` needs an update of operators, because a pipeline has no values for inserts only",
+        ));
     };
     let mut paths = Vec::new();
-    for (operator, fields) in operators {
-        let Bson::Document(fields) = fields else { continue };
-        if matches!(operator.as_str(), "$pull" | "$pullAll" | "$pop" | "$rename") {
-            let path = fields.keys().next().cloned().unwrap_or_default();
+    for change in operators.changes() {
+        if change.operator.row().inserted == Inserted::Lacking {
             return Err(Error::update(
-                path,
+                change.path.clone(),
                 format!(
-                    "`{operator}` creates no field, so the document that `upsert_with` inserts would lack it"
+                    "`{}` creates no field, so the document that `upsert_with` inserts would lack it",
+                    change.operator.sent()
                 ),
             ));
         }
-        paths.extend(fields.keys().cloned());
+        paths.push(change.path.clone().into_owned());
     }
     Ok(paths)
 }

@@ -2,6 +2,7 @@
 //! may be inserted.
 
 use crate::ast::filter::Node;
+use crate::ast::update::{Changes, Operator, Variant};
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc};
 use crate::codec;
 use crate::collection::encrypted::check_upsert;
@@ -12,24 +13,19 @@ use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::stage_versions;
-use crate::update::variant::{self, Variant};
-use crate::update::{Compiled, Update};
+use crate::update::Update;
 
-/// Rejects the filter of a write if it was combined from no conditions.
-pub(super) fn checked(filter: Node) -> Result<Node> {
-    if filter.is_unnamed_everything() {
+/// The filter of a write. Rejects one that was combined from no conditions, and conditions on encrypted fields that cannot be
+/// sent.
+pub(super) fn checked<D: Model>(collection: &Collection<D>, filter: Result<Node>) -> Result<Node> {
+    let filter = filter?;
+    if filter.is_without_conditions() {
         return Err(Error::filter(
             "",
             "it has no conditions, so the write could change or delete any document; to write to all documents, use \
              `Filter::everything()`",
         ));
     }
-    Ok(filter)
-}
-
-/// The filter of a delete.
-pub(super) fn of_delete<D: Model>(collection: &Collection<D>, filter: Result<Node>) -> Result<Node> {
-    let filter = checked(filter?)?;
     collection.check_filter(&filter)?;
     Ok(filter)
 }
@@ -63,46 +59,75 @@ pub(super) fn prepare<D: Model>(
     update: Update<D>,
     upsert: bool,
 ) -> Result<Prepared> {
-    let filter = checked(filter?)?;
-    collection.check_filter(&filter)?;
+    let filter = checked(collection, filter)?;
     kind::check_empty(&update)?;
     if upsert {
         update.check_upsert()?;
     }
-    let (variants, mut compiled) = update.parts()?;
-    collection.check_update(&compiled)?;
+    let (variants, mut changes) = update.parts()?;
+    collection.check_update(&changes)?;
+    check_positional(&filter, &changes, upsert)?;
+    if let Changes::Stages(stages) = &changes {
+        pipeline::check::<D>(stages, false)?;
+    }
     if upsert {
         collection.check_encrypts()?;
         check_upsert::<D>(&filter)?;
         check_upsert_filter(&filter)?;
         kind::check_upsert::<D>()?;
         reject_variants(&variants)?;
-        add_id(collection, &filter, &mut compiled)?;
+        add_id(collection, &filter, &mut changes)?;
     }
-    maintained::add::<D>(&mut compiled, upsert)?;
+    maintained::add::<D>(&mut changes, upsert)?;
     let filter = scope.of::<D>(filter);
     let filter = if variants.is_empty() {
         filter
     } else {
-        filter.and(variant::conditions(variants))
+        filter.and(Variant::conditions(variants))
     };
-    Ok(match compiled {
-        Compiled::Operators {
-            update,
-            array_filters,
-        } => Prepared {
+    Ok(match changes {
+        Changes::Operators(operators) => Prepared {
             filter,
-            update: update.into_update(),
-            array_filters,
+            update: operators
+                .to_bytes()
+                .map_err(|e| Error::encode("", e.into()))?
+                .into_update(),
+            array_filters: operators.array_filters(),
             requirement: None,
         },
-        Compiled::Pipeline(stages) => Prepared {
+        Changes::Stages(stages) => Prepared {
             filter,
             requirement: stage_versions::of_pipeline(&stages, ""),
             update: stages.into_update(),
             array_filters: Vec::new(),
         },
     })
+}
+
+/// Rejects the positional `$` if the filter has no condition that selects an element of the array, and in upserts: an
+/// inserted document has no element.
+fn check_positional(filter: &Node, changes: &Changes, upsert: bool) -> Result<()> {
+    let Changes::Operators(operators) = changes else {
+        return Ok(());
+    };
+    for (target, at) in operators.positional() {
+        let array: Vec<&str> = target.split('.').take(at).collect();
+        let array = array.join(".");
+        let reason = if upsert {
+            "`$` selects an element of a stored document, so that an upsert cannot use it: use `filtered_positional`, or an update \
+             without `upsert`"
+                .to_owned()
+        } else if filter.selects_element(&array) {
+            continue;
+        } else {
+            format!(
+                "`$` changes the element that the filter has matched, and the filter has no condition on `{array}` that is not \
+                 negated: add one, or use `filtered_positional` or `all_positional`"
+            )
+        };
+        return Err(Error::update(target, reason));
+    }
+    Ok(())
 }
 
 /// Rejects upserts that change the fields of an enum variant: a document with another variant would
@@ -124,38 +149,27 @@ const NULL: &str = "null cannot be the id of a document";
 
 /// Adds a new id for the document that an upsert may insert, unless the filter or the update
 /// contains one.
-fn add_id<D: Model>(collection: &Collection<D>, filter: &Node, compiled: &mut Compiled) -> Result<()> {
+fn add_id<D: Model>(collection: &Collection<D>, filter: &Node, changes: &mut Changes) -> Result<()> {
     match filter.equality("_id") {
         Some(Bson::Null) => return Err(collection.missing_id(NULL)),
         Some(_) => return Ok(()),
         None => {}
     }
-    match compiled {
-        Compiled::Operators { update, .. } => {
-            let given = update
-                .values()
-                .filter_map(Bson::as_document)
-                .find_map(|fields| fields.get("_id"));
-            match given {
+    match changes {
+        Changes::Operators(operators) => {
+            let given = operators.changes().iter().find(|change| change.path == "_id");
+            match given.map(|change| &change.operand) {
                 Some(Bson::Null) => return Err(collection.missing_id(NULL)),
                 Some(_) => return Ok(()),
                 None => {}
             }
-            let id = generated(collection, NO_SOURCE)?;
-            match update.get_document_mut("$setOnInsert") {
-                Ok(fields) => {
-                    fields.insert("_id", id);
-                }
-                Err(_) => {
-                    update.insert("$setOnInsert", doc! { "_id": id });
-                }
-            }
+            operators.add(Operator::SetOnInsert, "_id", generated(collection, NO_SOURCE)?);
         }
-        Compiled::Pipeline(stages) => {
-            if D::generated_id().is_none() && stages.iter().any(pipeline::gives_id) {
+        Changes::Stages(stages) => {
+            if D::generated_id().is_none() && stages.iter().any(pipeline::can_give_id) {
                 return Ok(());
             }
-            pipeline::add_id(stages, generated(collection, NO_SOURCE)?);
+            pipeline::add_id::<D>(stages, generated(collection, NO_SOURCE)?)?;
         }
     }
     Ok(())

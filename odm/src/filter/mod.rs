@@ -170,7 +170,7 @@ impl<R> Filter<R> {
             .into_iter()
             .fold(Self::default(), |all, next| all & next);
         if all.is_none() {
-            Self::new(Ok(Node::unnamed_everything()))
+            Self::new(Ok(Node::without_conditions()))
         } else {
             all
         }
@@ -207,7 +207,7 @@ impl<R> Filter<R> {
     pub fn and(self, other: impl Into<Option<Filter<R>>>) -> Self {
         match other.into() {
             Some(other) => self & other,
-            None => self.unnamed(),
+            None => self.combined(),
         }
     }
 
@@ -275,8 +275,8 @@ impl<R> Filter<R> {
 
     /// Whether every document matches although the filter is not
     /// [`everything`](Filter::everything), so that writes reject it.
-    pub(crate) fn is_unnamed_everything(&self) -> bool {
-        self.node.as_ref().is_ok_and(Node::is_unnamed_everything)
+    pub(crate) fn is_without_conditions(&self) -> bool {
+        self.node.as_ref().is_ok_and(Node::is_without_conditions)
     }
 
     /// The conditions on an array element, of which those on the element itself have an empty path.
@@ -286,9 +286,9 @@ impl<R> Filter<R> {
 
     /// This filter as the result of a combination: without conditions it is not
     /// [`everything`](Filter::everything).
-    fn unnamed(self) -> Self {
+    fn combined(self) -> Self {
         Filter {
-            node: self.node.map(Node::unnamed),
+            node: self.node.map(Node::combined),
             root: PhantomData,
         }
     }
@@ -328,7 +328,7 @@ impl<R: Embedded> Filter<R> {
             .into_iter()
             .reduce(|any, next| any | next)
             .filter(|any| !any.is_none())
-            .map_or_else(Self::nothing, Self::unnamed)
+            .map_or_else(Self::nothing, Self::combined)
     }
 
     /// At least one of the conditions that are `Some`; see [`any`](Filter::any).
@@ -361,7 +361,7 @@ impl<R: Embedded> Filter<R> {
     pub fn or(self, other: impl Into<Option<Filter<R>>>) -> Self {
         match other.into() {
             Some(other) => self | other,
-            None => self.unnamed(),
+            None => self.combined(),
         }
     }
 }

@@ -221,33 +221,31 @@ struct Negation {
 
 /// Divides operators into those that are no negations, and negations.
 fn without_negations(ops: Vec<Op>) -> (Vec<Op>, Vec<Negation>) {
-    let mut positive: Vec<Op> = Vec::new();
+    let (mut positive, others): (Vec<Op>, Vec<Op>) = ops.into_iter().partition(|op| op.negated().is_none());
     let mut negations = Vec::new();
-    for op in ops {
-        let Some(negated) = op.negated() else {
-            positive.push(op);
-            continue;
-        };
-        // `$not: {$ne: value}` is a condition that an element matches.
-        let twice = match &negated[..] {
-            [inner] if matches!(op, Op::Not(_)) => inner.negated(),
-            _ => None,
-        };
-        match twice {
-            Some(ops)
-                if !ops
-                    .iter()
-                    .any(|op| positive.iter().any(|p| p.sent() == op.sent())) =>
-            {
-                positive.extend(ops);
-            }
-            _ => negations.push(Negation {
+    for op in others {
+        match twice_negated(&op) {
+            Some(inner) if !positive.iter().any(|op| op.sent() == inner.sent()) => positive.push(inner),
+            _ => negations.extend(op.negated().map(|negated| Negation {
                 negation: op,
                 negated,
-            }),
+            })),
         }
     }
     (positive, negations)
+}
+
+/// The operator that a negation of a negation is: `$not: {$ne: value}` is a condition that an element matches.
+fn twice_negated(op: &Op) -> Option<Op> {
+    let negated = op.negated()?;
+    let [inner] = &negated[..] else { return None };
+    let mut ops = inner.negated()?;
+    let only = ops.pop().filter(|_| ops.is_empty())?;
+    if only.negated().is_some() {
+        twice_negated(&only)
+    } else {
+        Some(only)
+    }
 }
 
 /// Whether the operators match an array if they match one of its elements: a single operator that
@@ -265,7 +263,43 @@ fn match_missing(ops: &[Op]) -> bool {
 mod tests {
     use super::*;
     use crate::ast::filter::operators;
-    use crate::bson::doc;
+    use crate::bson::{Document, doc};
+
+    #[test]
+    fn negations_are_divided_from_other_operators() {
+        for (condition, positive, negations) in [
+            (doc! { "$gt": 1, "$ne": 2 }, doc! { "$gt": 1 }, doc! { "$eq": 2 }),
+            (doc! { "$not": { "$ne": 1 } }, doc! { "$eq": 1 }, doc! {}),
+            // Another operator of this name is already there.
+            (
+                doc! { "$not": { "$ne": 1 }, "$eq": 2 },
+                doc! { "$eq": 2 },
+                doc! { "$ne": 1 },
+            ),
+            (
+                doc! { "$not": { "$not": { "$ne": 1 } } },
+                doc! {},
+                doc! { "$not": { "$ne": 1 } },
+            ),
+            (
+                doc! { "$not": { "$not": { "$not": { "$ne": 1 } } } },
+                doc! { "$eq": 1 },
+                doc! {},
+            ),
+        ] {
+            let (found, others) = without_negations(operators(condition.clone()));
+            let ops = |document: Document| {
+                if document.is_empty() {
+                    Vec::new()
+                } else {
+                    operators(document)
+                }
+            };
+            assert_eq!(found, ops(positive), "{condition}");
+            let negated: Vec<Op> = others.into_iter().flat_map(|other| other.negated).collect();
+            assert_eq!(negated, ops(negations), "{condition}");
+        }
+    }
 
     #[test]
     fn operators_that_match_a_missing_field_are_recognized() {

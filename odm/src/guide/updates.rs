@@ -200,7 +200,8 @@
 //! # Pipelines
 //!
 //! An update by an aggregation pipeline computes values from other fields. Its stages are raw;
-//! [expressions](crate::expr) can be converted.
+//! [expressions](crate::expr) can be converted. Models whose fields the ODM maintains or encrypts accept only `$set`,
+//! `$addFields` and `$unset` of other fields.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

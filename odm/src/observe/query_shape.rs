@@ -2,8 +2,8 @@
 
 use crate::ast::filter::{Keys, Node};
 use crate::ast::sink::Sink;
+use crate::ast::update::Changes;
 use crate::bson::{Bson, Document};
-use crate::update::Compiled;
 
 /// The shape of a filter.
 pub(super) fn of_filter(filter: &Node) -> String {
@@ -27,23 +27,13 @@ pub(super) fn of_stages(stages: &[Document]) -> String {
 }
 
 /// The shape of an update: its operators and the paths that they change.
-pub(super) fn of_update(update: &Compiled) -> String {
-    match update {
-        Compiled::Pipeline(stages) => of_stages(stages),
-        Compiled::Operators { update, .. } => {
-            let mut text = String::new();
-            list(&mut text, '{', '}', update, |text, (operator, fields)| {
-                text.push_str(operator);
-                text.push_str(": ");
-                match fields {
-                    Bson::Document(fields) => list(text, '{', '}', fields.keys(), |text, path| {
-                        text.push_str(path);
-                        text.push_str(": ?");
-                    }),
-                    _ => text.push('?'),
-                }
-            });
-            text
+pub(super) fn of_update(changes: &Changes) -> String {
+    match changes {
+        Changes::Stages(stages) => of_stages(stages),
+        Changes::Operators(operators) => {
+            let mut shape = Shape::new();
+            operators.encode(&mut shape);
+            shape.into_text()
         }
     }
 }

@@ -59,9 +59,9 @@ impl CallSpan {
 
     pub(super) fn record_update<D>(&self, update: &Update<D>) {
         if !self.0.is_disabled()
-            && let Ok(compiled) = update.clone().compile()
+            && let Ok((_, changes)) = update.clone().parts()
         {
-            self.0.record("update", display(of_update(&compiled)));
+            self.0.record("update", display(of_update(&changes)));
         }
     }
 

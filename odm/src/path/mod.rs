@@ -13,7 +13,7 @@ use std::ops::Deref;
 use crate::path::field::Field;
 use crate::path::marker::{Array, EntryKey, Map, Nullable, Writable};
 pub use crate::path::raw::RawPath;
-pub(crate) use crate::path::raw::{ArrayFilter, Implied, check_path};
+pub(crate) use crate::path::raw::{Implied, check_path};
 
 /// A `PhantomData` that is always `Send + Sync`.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;
@@ -421,9 +421,9 @@ pub trait PathOps: AsPath + Sized {
         element::<Self::Value, _, _>(to_value_path(self).element(&index.to_string()))
     }
 
-    /// `$`: the first element that the filter of the update matched. The filter must contain a
-    /// condition on the array, otherwise the server rejects the update. A path can contain only one
-    /// `$`.
+    /// `$`: the first element that the filter of the update matched. The call fails with
+    /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if the filter has no condition on the array that is not negated,
+    /// and for an upsert. A path can contain only one `$`.
     ///
     /// ```
     /// # use marula_guide::*;

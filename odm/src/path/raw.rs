@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::ast::filter::{Mark, Node, Op};
-use crate::error::Error;
+use crate::ast::filter::{Mark, Op};
+use crate::ast::update::{ArrayFilter, Variant};
 
 /// The untyped part of a path: its dotted name, and the conditions that it implies.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +35,6 @@ struct Extras {
     beside: Vec<&'static [&'static [&'static str]]>,
 }
 
-/// The condition of a filtered positional segment.
-pub(crate) type ArrayFilter = Result<Node, Box<Error>>;
-
 /// The variant of an enum that a path goes through.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Implied {
@@ -52,10 +49,7 @@ pub(crate) struct Implied {
 impl Implied {
     /// The operator that matches a value of the variant at `key`.
     pub(crate) fn condition(&self) -> Op {
-        match self.tag {
-            Some(tag) => Op::Eq(tag.into()),
-            None => Op::Exists(true),
-        }
+        Variant::op(self.tag)
     }
 }
 
@@ -271,17 +265,14 @@ const OF_FIELD: &str = "\0\0";
 
 /// Rejects paths that have no dotted name. The error is the reason.
 pub(crate) fn check_path(path: &RawPath) -> Result<(), String> {
-    if path.dotted.contains(OF_FIELD) {
-        return Err(
+    // A search for a byte costs less than one for a text.
+    if path.dotted.as_bytes().contains(&0) {
+        let reason = if path.dotted.contains(OF_FIELD) {
             "a key of a flattened map is the name of a field beside the map: use the path of that field"
-                .to_owned(),
-        );
-    }
-    if path.dotted.contains('\0') {
-        return Err(
+        } else {
             "a map key that is empty, contains a dot or a NUL, or starts with `$` cannot be part of a path"
-                .to_owned(),
-        );
+        };
+        return Err(reason.to_owned());
     }
     if path.flat {
         return Err("a flattened value has no path; use the paths of its fields".to_owned());

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::ast::filter::Element;
+use crate::ast::update::Operator;
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Filter;
@@ -60,7 +61,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Array<Length: Growable>,
     {
-        operation(self, "$push", appended(value.into_value()))
+        operation(self, Operator::Push, appended(value.into_value()))
     }
 
     /// `$push` with `$each`: appends several values. [`PushEach`] has the modifiers `$position`,
@@ -104,7 +105,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Array<Length: Growable>,
     {
-        operation(self, "$addToSet", appended(value.into_value()))
+        operation(self, Operator::AddToSet, appended(value.into_value()))
     }
 
     /// `$addToSet` with `$each`: appends the values that the array does not contain.
@@ -122,7 +123,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     {
         operation(
             self,
-            "$addToSet",
+            Operator::AddToSet,
             array(values).map(|v| Bson::Document(doc! { "$each": v })),
         )
     }
@@ -149,7 +150,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         let element = condition(<<Self::Value as Array>::Element as Field>::nav(
             crate::Path::root(),
         ));
-        let condition = if element.is_unnamed_everything() {
+        let condition = if element.is_without_conditions() {
             Err(Error::update(
                 self.raw().dotted(),
                 "`$pull` without a condition would remove every document of the array; if that is intended, use `Filter::everything()`",
@@ -158,7 +159,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
             element.into_unplaced().map_err(|e| *e).and_then(Element::of)
         };
         let condition = condition.map(|element| Bson::Document(element.to_document()));
-        Update::one("$pull", self.raw(), condition)
+        Update::one(Operator::Pull, self.raw(), condition)
     }
 
     /// `$pullAll`: removes all elements that are equal to one of the values.
@@ -174,7 +175,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Value: Array<Length: Growable>,
         V: IntoValue<<Self::Value as Array>::Element>,
     {
-        operation(self, "$pullAll", array(values))
+        operation(self, Operator::PullAll, array(values))
     }
 
     /// `$pop: -1`: removes the first element.
@@ -189,7 +190,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Array<Length: Growable>,
     {
-        operation(self, "$pop", Ok(Bson::Int32(-1)))
+        operation(self, Operator::Pop, Ok(Bson::Int32(-1)))
     }
 
     /// `$pop: 1`: removes the last element.
@@ -204,7 +205,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Array<Length: Growable>,
     {
-        operation(self, "$pop", Ok(Bson::Int32(1)))
+        operation(self, Operator::Pop, Ok(Bson::Int32(1)))
     }
 }
 
@@ -294,6 +295,6 @@ impl<R, A: Array> PushEach<R, A> {
 
 impl<R, A> IntoUpdate<R> for PushEach<R, A> {
     fn into_update(self) -> Update<R> {
-        Update::one("$push", &self.path, self.modifiers.map(Bson::Document))
+        Update::one(Operator::Push, &self.path, self.modifiers.map(Bson::Document))
     }
 }

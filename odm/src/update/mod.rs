@@ -4,40 +4,27 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, Document, doc};
+use crate::ast::update::{Change, Changes, Operator, Operators, Variant};
+use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::path::{ArrayFilter, RawPath, check_path};
+use crate::path::{RawPath, check_path};
 use crate::relaxed_json::relaxed;
 
 mod array;
 mod build;
 mod join;
 mod ops;
-pub(crate) mod variant;
+mod variant;
 
 pub use array::{ArrayUpdateOps, PushEach};
 pub use build::Compiled;
 pub use join::{DocumentItem, IntoUpdate};
 pub use ops::UpdateOps;
-use variant::Variant;
-
-/// One operator on one path.
-#[derive(Clone, Debug)]
-struct Operation {
-    operator: String,
-    path: String,
-    value: Bson,
-    /// The conditions of `$[f0]`, `$[f1]` … in `path`.
-    array_filters: Vec<ArrayFilter>,
-    /// The enum variants that the path goes through, except those inside elements that have an
-    /// array filter.
-    variants: Vec<Variant>,
-}
 
 #[derive(Clone, Debug)]
 enum Body {
-    Operations(Vec<Operation>),
+    Operators(Vec<Change>),
     Pipeline(Vec<Document>),
     /// An empty update that is allowed.
     Unchanged,
@@ -69,34 +56,18 @@ impl<R> Update<R> {
         }
     }
 
-    fn one(operator: &str, path: &RawPath, value: Result<Bson, Error>) -> Self {
-        let build = || {
-            let value = value?;
-            check_path(path).map_err(|reason| Error::update(path.dotted().replace('\0', ""), reason))?;
-            let target = variant::target(path)?;
-            Ok(Body::Operations(vec![Operation {
-                operator: operator.to_owned(),
-                path: target.path,
-                value,
-                array_filters: target.array_filters,
-                variants: target.variants,
-            }]))
-        };
-        Self::new(build())
+    fn one(operator: Operator, path: &RawPath, operand: Result<Bson, Error>) -> Self {
+        Self::with_changes(Self::change(operator, path, operand))
     }
 
-    /// Adds the variants of a second path that the operator changes.
-    fn also_within(mut self, path: &RawPath) -> Self {
-        match (&mut self.body, variant::target(path)) {
-            (Ok(Body::Operations(operations)), Ok(target)) => {
-                if let [operation] = &mut operations[..] {
-                    operation.variants.extend(target.variants);
-                }
-                self
-            }
-            (Ok(_), Err(error)) => Self::new(Err(error)),
-            _ => self,
-        }
+    fn change(operator: Operator, path: &RawPath, operand: Result<Bson, Error>) -> Result<Change> {
+        let operand = operand?;
+        check_path(path).map_err(|reason| Error::update(path.dotted().replace('\0', ""), reason))?;
+        variant::change(operator, path, operand)
+    }
+
+    fn with_changes(change: Result<Change>) -> Self {
+        Self::new(change.map(|change| Body::Operators(vec![change])))
     }
 
     /// Whether the update has no operators: none was given, or only `Option`s that are `None`. A
@@ -115,7 +86,7 @@ impl<R> Update<R> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.body {
-            Ok(Body::Operations(operations)) => operations.is_empty(),
+            Ok(Body::Operators(operations)) => operations.is_empty(),
             Ok(Body::Pipeline(stages)) => stages.is_empty(),
             Ok(Body::Unchanged) => true,
             Err(_) => false,
@@ -158,7 +129,7 @@ impl<R> Update<R> {
     /// assert_eq!(update.to_string(), r#"{"$addToSet": {"tags": "vip"}}"#);
     /// ```
     pub fn empty() -> Self {
-        Self::new(Ok(Body::Operations(Vec::new())))
+        Self::new(Ok(Body::Operators(Vec::new())))
     }
 
     /// A document of operators (`{$set: {…}, $inc: {…}}`), sent as it is. Its paths are checked for
@@ -170,11 +141,15 @@ impl<R> Update<R> {
     /// assert_eq!(update.to_string(), r#"{"$set": {"legacy": true}, "$inc": {"total": 1}}"#);
     /// ```
     pub fn raw(update: Document) -> Self {
-        Self::new(build::parse(update).map(Body::Operations))
+        Self::new(build::parse(update).map(Body::Operators))
     }
 
-    /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases, sent
-    /// unchecked (MongoDB 4.2+). It cannot be combined with operators.
+    /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases (MongoDB 4.2+), sent as it is. It cannot
+    /// be combined with operators.
+    ///
+    /// Models with a version, a creation time, a schema version or encrypted fields accept only `$set`, `$addFields` and
+    /// `$unset` of other fields, as do upserts with a generated id that is not an `ObjectId`: other stages could lose or set
+    /// those fields. The call fails with [`Error::InvalidUpdate`] otherwise.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -198,12 +173,12 @@ impl<R> Update<R> {
     /// ```
     pub fn and(self, other: impl IntoUpdate<R>) -> Self {
         let join = |a: Body, b: Body| match (a, b) {
-            (Body::Operations(mut a), Body::Operations(b)) => {
+            (Body::Operators(a), b) if a.is_empty() => Ok(b),
+            (Body::Operators(mut a), Body::Operators(b)) => {
                 a.extend(b);
-                Ok(Body::Operations(a))
+                Ok(Body::Operators(a))
             }
-            (Body::Operations(a), b) if a.is_empty() => Ok(b),
-            (a, Body::Operations(b)) if b.is_empty() => Ok(a),
+            (a, Body::Operators(b)) if b.is_empty() => Ok(a),
             (Body::Unchanged, other) | (other, Body::Unchanged) => Ok(other),
             _ => Err(Error::update(
                 "",
@@ -234,9 +209,9 @@ impl<R> Update<R> {
     /// a condition in the filter, see [`into_parts`](Update::into_parts). [`Error::Encode`] for a
     /// value that cannot be encoded as BSON.
     pub fn compile(self) -> Result<Compiled> {
-        let (condition, compiled) = self.parts()?;
+        let (condition, changes) = self.parts()?;
         match condition.first() {
-            None => Ok(compiled),
+            None => Ok(changes.into()),
             Some(variant) => Err(Error::update(
                 variant.path.clone(),
                 "the update of a field of an enum variant needs a condition in the filter: use `into_parts()`",
@@ -264,31 +239,24 @@ impl<R> Update<R> {
     /// # Errors
     /// As [`compile`](Update::compile), but fields of enum variants are allowed.
     pub fn into_parts(self) -> Result<(Filter<R>, Compiled)> {
-        let (variants, compiled) = self.parts()?;
+        let (variants, changes) = self.parts()?;
         let condition = if variants.is_empty() {
             Filter::default()
         } else {
-            Filter::new(Ok(variant::conditions(variants)))
+            Filter::new(Ok(Variant::conditions(variants)))
         };
-        Ok((condition, compiled))
+        Ok((condition, changes.into()))
     }
 
-    pub(crate) fn parts(self) -> Result<(Vec<Variant>, Compiled)> {
+    pub(crate) fn parts(self) -> Result<(Vec<Variant>, Changes)> {
         match self.body.map_err(|e| *e)? {
-            Body::Operations(mut operations) => {
-                let variants = variant::all(&mut operations)?;
-                Ok((variants, build::compile(operations)?))
+            Body::Operators(changes) if changes.is_empty() => Err(Error::update("", NOTHING)),
+            Body::Operators(mut changes) => {
+                let variants = variant::all(&mut changes)?;
+                Ok((variants, Changes::Operators(Operators::new(changes)?)))
             }
-            Body::Pipeline(stages) => Ok((Vec::new(), Compiled::Pipeline(stages))),
-            // The server changes nothing, because it does not insert. Before MongoDB 5.0 it rejects
-            // an operator without fields.
-            Body::Unchanged => Ok((
-                Vec::new(),
-                Compiled::Operators {
-                    update: doc! { "$setOnInsert": { "_id": Bson::Null } },
-                    array_filters: Vec::new(),
-                },
-            )),
+            Body::Pipeline(stages) => Ok((Vec::new(), Changes::Stages(stages))),
+            Body::Unchanged => Ok((Vec::new(), Changes::Operators(Operators::unchanged()))),
         }
     }
 }
@@ -305,25 +273,20 @@ impl<R> Clone for Update<R> {
 impl<R> fmt::Display for Update<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.clone().parts() {
-            Ok((
-                variants,
-                Compiled::Operators {
-                    update,
-                    array_filters,
-                },
-            )) => {
-                relaxed(&update).fmt(f)?;
+            Ok((variants, Changes::Operators(operators))) => {
+                relaxed(&operators.to_document()).fmt(f)?;
+                let array_filters = operators.array_filters();
                 if !array_filters.is_empty() {
                     let filters = Bson::Array(array_filters.into_iter().map(Bson::Document).collect());
                     write!(f, " arrayFilters {}", relaxed(&filters))?;
                 }
                 if !variants.is_empty() {
-                    let condition = variant::conditions(variants).to_document();
+                    let condition = Variant::conditions(variants).to_document();
                     write!(f, " where {}", relaxed(&condition))?;
                 }
                 Ok(())
             }
-            Ok((_, Compiled::Pipeline(stages))) => {
+            Ok((_, Changes::Stages(stages))) => {
                 let stages = Bson::Array(stages.into_iter().map(Bson::Document).collect());
                 relaxed(&stages).fmt(f)
             }

@@ -1,16 +1,17 @@
 //! The update operators of fields, as methods of every path. The `where` clause of a method limits
 //! the types it applies to.
 
+use crate::ast::update::Operator;
 use crate::bson::{Bson, doc};
 use crate::error::{Error, ValueError};
 use crate::path::AsPath;
 use crate::path::marker::{Date, Integer, Nullable, Numeric, Ordered, Writable};
-use crate::update::Update;
+use crate::update::{Update, variant};
 use crate::value::IntoValue;
 
 pub(super) fn operation<A: AsPath>(
     path: &A,
-    operator: &str,
+    operator: Operator,
     value: Result<Bson, ValueError>,
 ) -> Update<A::Root> {
     let raw = path.raw();
@@ -54,7 +55,7 @@ pub trait UpdateOps: AsPath + Sized {
     {
         match value.into_value() {
             Ok(Bson::Null) if self.raw().skips_null() => self.unset(),
-            value => operation(self, "$set", value),
+            value => operation(self, Operator::Set, value),
         }
     }
 
@@ -70,7 +71,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Nullable,
     {
-        operation(self, "$set", Ok(Bson::Null))
+        operation(self, Operator::Set, Ok(Bson::Null))
     }
 
     /// `$unset`: removes the field. A document without it can be read only if the field is an
@@ -85,7 +86,7 @@ pub trait UpdateOps: AsPath + Sized {
     where
         Self::Mode: Writable,
     {
-        operation(self, "$unset", Ok(Bson::String(String::new())))
+        operation(self, Operator::Unset, Ok(Bson::String(String::new())))
     }
 
     /// `$setOnInsert`: sets the field to the value if an upsert inserts a document; nothing if the value is `None` and the field has
@@ -102,7 +103,7 @@ pub trait UpdateOps: AsPath + Sized {
     {
         match value.into_value() {
             Ok(Bson::Null) if self.raw().skips_null() => Update::empty(),
-            value => operation(self, "$setOnInsert", value),
+            value => operation(self, Operator::SetOnInsert, value),
         }
     }
 
@@ -122,7 +123,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Numeric,
     {
-        operation(self, "$inc", by.into_value())
+        operation(self, Operator::Inc, by.into_value())
     }
 
     /// `$inc` with the negated value, for unsigned integer fields. The server does not prevent a
@@ -142,7 +143,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Numeric,
     {
-        operation(self, "$inc", by.into_value().and_then(|v| negated(&v)))
+        operation(self, Operator::Inc, by.into_value().and_then(|v| negated(&v)))
     }
 
     /// `$mul`: multiplies the field by the value. A missing field is set to 0.
@@ -157,7 +158,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Numeric,
     {
-        operation(self, "$mul", by.into_value())
+        operation(self, Operator::Mul, by.into_value())
     }
 
     /// `$min`: sets the field to the value if the value is less, or the field is missing. A null
@@ -173,7 +174,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Ordered,
     {
-        extreme(self, "$min", value.into_value())
+        extreme(self, Operator::Min, value.into_value())
     }
 
     /// `$max`: sets the field to the value if the value is greater, or the field is missing. A null
@@ -189,7 +190,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Ordered,
     {
-        extreme(self, "$max", value.into_value())
+        extreme(self, Operator::Max, value.into_value())
     }
 
     /// `$rename`: renames the field to another field of the same type, and removes that one's
@@ -219,7 +220,14 @@ pub trait UpdateOps: AsPath + Sized {
         } else {
             Ok(Bson::String(target.to_owned()))
         };
-        Update::one("$rename", self.raw(), value).also_within(to.raw())
+        // The enum variants of both paths must be stored.
+        let change =
+            Update::<Self::Root>::change(Operator::Rename, self.raw(), value).and_then(|mut change| {
+                let target = variant::change(Operator::Rename, to.raw(), Bson::Null)?;
+                change.variants.extend(target.variants);
+                Ok(change)
+            });
+        Update::with_changes(change)
     }
 
     /// `$currentDate`: sets the field to the current date of the server, with milliseconds.
@@ -234,7 +242,7 @@ pub trait UpdateOps: AsPath + Sized {
         Self::Mode: Writable,
         Self::Value: Date,
     {
-        operation(self, "$currentDate", Ok(Bson::Boolean(true)))
+        operation(self, Operator::CurrentDate, Ok(Bson::Boolean(true)))
     }
 
     /// `$bit: {and: …}`: clears all bits that are not in the mask.
@@ -251,7 +259,7 @@ pub trait UpdateOps: AsPath + Sized {
     {
         operation(
             self,
-            "$bit",
+            Operator::Bit,
             mask.into_value().map(|m| Bson::Document(doc! { "and": m })),
         )
     }
@@ -270,7 +278,7 @@ pub trait UpdateOps: AsPath + Sized {
     {
         operation(
             self,
-            "$bit",
+            Operator::Bit,
             mask.into_value().map(|m| Bson::Document(doc! { "or": m })),
         )
     }
@@ -289,7 +297,7 @@ pub trait UpdateOps: AsPath + Sized {
     {
         operation(
             self,
-            "$bit",
+            Operator::Bit,
             mask.into_value().map(|m| Bson::Document(doc! { "xor": m })),
         )
     }
@@ -305,7 +313,7 @@ pub trait UpdateOps: AsPath + Sized {
     where
         Self::Mode: Writable,
     {
-        operation(self, operator, Ok(value.into()))
+        operation(self, Operator::named(operator), Ok(value.into()))
     }
 }
 
@@ -313,12 +321,15 @@ impl<A: AsPath> UpdateOps for A {}
 
 /// `$min` or `$max`. Null is rejected: it is less than every value, so `$min` would always set it
 /// and `$max` never.
-fn extreme<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Update<A::Root> {
+fn extreme<A: AsPath>(path: &A, operator: Operator, value: Result<Bson, ValueError>) -> Update<A::Root> {
     let raw = path.raw();
     let value = match value {
         Ok(Bson::Null) => Err(Error::update(
             raw.dotted(),
-            format!("`{operator}` cannot compare with null: omit the operator, or use `.set_null()`"),
+            format!(
+                "`{}` cannot compare with null: omit the operator, or use `.set_null()`",
+                operator.sent()
+            ),
         )),
         value => value.map_err(|e| Error::encode(raw.dotted(), e)),
     };

@@ -1,63 +1,41 @@
 //! Updates of the fields of enum variants: the conditions that limit them to values of the variant.
 
-use crate::ast::filter::{Node, Op};
+use std::borrow::Cow;
+
+use crate::ast::filter::Node;
+use crate::ast::update::{Change, Operator, Variant, own_filter};
+use crate::bson::Bson;
 use crate::error::{Error, Result};
-use crate::path::{ArrayFilter, Implied, RawPath};
-use crate::update::Operation;
+use crate::path::RawPath;
 
-/// The variant that a stored value must have for an update of its fields to apply.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Variant {
-    /// The path of the tag, or of the content of an externally tagged variant.
-    pub(crate) path: String,
-    /// The tag; `None` for an externally tagged variant.
-    pub(crate) tag: Option<&'static str>,
-}
-
-impl Variant {
-    fn of(implied: &Implied) -> Self {
-        Variant {
-            path: implied.key.clone(),
-            tag: implied.tag,
-        }
-    }
-}
-
-/// The target of an operation, and the conditions that its path implies.
-pub(super) struct Target {
-    pub(super) path: String,
-    pub(super) array_filters: Vec<ArrayFilter>,
-    pub(super) variants: Vec<Variant>,
-}
-
-/// The path as it is sent, and a condition for each variant that it goes through: inside array
+/// The change of the path as it is sent, with a condition for each variant that the path goes through: inside array
 /// elements it is part of the array filter, otherwise it is added to the filter of the update.
-pub(super) fn target(path: &RawPath) -> Result<Target> {
-    let mut target = Target {
-        path: path.dotted().to_owned(),
-        array_filters: path.array_filters().to_vec(),
-        variants: Vec::new(),
-    };
+pub(super) fn change(operator: Operator, path: &RawPath, operand: Bson) -> Result<Change> {
+    let mut change = Change::new(operator, path.name(), operand);
+    change.array_filters = path.array_filters().to_vec();
     if path.is_untagged() {
         return Err(Error::update(
-            target.path,
+            change.path,
             "the enum is untagged, so a stored value does not show which variant it is; set the whole value, or use \
              `Update::raw(..)`",
         ));
     }
     if path.implied().is_empty() {
-        return Ok(target);
+        return Ok(change);
     }
-    let mut segments: Vec<String> = target.path.split('.').map(str::to_owned).collect();
+    let mut segments: Vec<String> = change.path.split('.').map(str::to_owned).collect();
     for implied in path.implied() {
         let key: Vec<&str> = implied.key.split('.').collect();
         let Some(element) = key.iter().rposition(|segment| segment.starts_with('$')) else {
-            target.variants.push(Variant::of(implied));
+            change.variants.push(Variant {
+                path: implied.key.clone(),
+                tag: implied.tag,
+            });
             continue;
         };
         if key[element] == "$" {
             return Err(Error::update(
-                target.path,
+                change.path,
                 "`$` selects the element that the filter matched, which can be of another variant; use \
                  `.filtered_positional(..)` with the condition of the filter",
             ));
@@ -65,30 +43,25 @@ pub(super) fn target(path: &RawPath) -> Result<Target> {
         let condition = Node::leaf(key[element + 1..].join("."), implied.condition());
         match own_filter(&segments[element]) {
             Some(index) => {
-                if let Some(Ok(filter)) = target.array_filters.get_mut(index) {
+                if let Some(Ok(filter)) = change.array_filters.get_mut(index) {
                     *filter = std::mem::replace(filter, Node::Default).and(condition);
                 }
             }
             None => {
-                segments[element] = format!("$[f{}]", target.array_filters.len());
-                target.array_filters.push(Ok(condition));
+                segments[element] = format!("$[f{}]", change.array_filters.len());
+                change.array_filters.push(Ok(condition));
             }
         }
     }
-    target.path = segments.join(".");
-    Ok(target)
+    change.path = Cow::Owned(segments.join("."));
+    Ok(change)
 }
 
-/// The number in `$[f0]`, `$[f1]` ….
-pub(super) fn own_filter(segment: &str) -> Option<usize> {
-    segment.strip_prefix("$[f")?.strip_suffix(']')?.parse().ok()
-}
-
-/// The variants of all operations, each once.
-pub(super) fn all(operations: &mut [Operation]) -> Result<Vec<Variant>> {
+/// The variants of all changes, each once.
+pub(super) fn all(changes: &mut [Change]) -> Result<Vec<Variant>> {
     let mut variants: Vec<Variant> = Vec::new();
-    for operation in operations {
-        for variant in std::mem::take(&mut operation.variants) {
+    for change in changes {
+        for variant in std::mem::take(&mut change.variants) {
             let at_this_path = variants.iter().find(|v| v.path == variant.path);
             match at_this_path {
                 None => variants.push(variant),
@@ -103,16 +76,4 @@ pub(super) fn all(operations: &mut [Operation]) -> Result<Vec<Variant>> {
         }
     }
     Ok(variants)
-}
-
-/// The condition that all values have these variants.
-pub(crate) fn conditions(variants: Vec<Variant>) -> Node {
-    let condition = |variant: Variant| {
-        let op = match variant.tag {
-            Some(tag) => Op::Eq(tag.into()),
-            None => Op::Exists(true),
-        };
-        Node::leaf(variant.path, op)
-    };
-    Node::document(variants.into_iter().map(condition).collect())
 }

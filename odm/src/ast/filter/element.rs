@@ -51,7 +51,7 @@ impl Element {
     pub(crate) fn into_operators(self) -> Option<Vec<Op>> {
         match self {
             Element::Value(ops, _) => Some(ops),
-            Element::Fields(node) => node.into_raw_operators(),
+            Element::Fields(node) => node.raw_operators(),
         }
     }
 }

@@ -8,8 +8,8 @@ use super::element::Element;
 use super::node::{Leaf, Node};
 use super::op::Op;
 use super::raw;
-use crate::ast::sink::{Documents, Sink, index, to_bytes};
-use crate::bson::{Bson, Document, EncodeError, IntoDocument, RawDocumentBuf, doc};
+use crate::ast::sink::{Documents, Sink, to_bytes};
+use crate::bson::{Bson, Document, EncodeError, IndexKey, IntoDocument, RawDocumentBuf, doc};
 
 /// Where the paths of the conditions are.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ fn encode_document<S: Sink>(parts: &[Node], keys: Keys<'_>, to: &mut S) {
 fn encode_parts<S: Sink>(operator: &str, parts: &[Node], keys: Keys<'_>, to: &mut S) {
     let array = to.begin_array(operator);
     for (at, part) in parts.iter().enumerate() {
-        let document = to.begin_document(&index(at));
+        let document = to.begin_document(IndexKey::new(at).as_str());
         part.encode(keys, to);
         to.end(document);
     }
@@ -164,17 +164,7 @@ impl Element {
     }
 
     pub(crate) fn to_document(&self) -> Document {
-        match self {
-            Element::Value(ops, mark) => {
-                let element = Node::operators(Cow::Borrowed(""), ops.clone(), *mark);
-                let mut document = element.to_document();
-                match document.remove("") {
-                    Some(Bson::Document(operators)) => operators,
-                    _ => document,
-                }
-            }
-            Element::Fields(node) => node.to_document(),
-        }
+        Documents::of(|to| self.encode(to))
     }
 }
 

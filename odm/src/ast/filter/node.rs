@@ -7,7 +7,7 @@ use std::{iter, slice};
 
 use super::op::Op;
 use super::raw;
-use crate::bson::{Bson, Document};
+use crate::bson::{Bson, Document, IntoDocument as _};
 
 /// Conditions on a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,19 +132,19 @@ impl Node {
     }
 
     /// The result of a combination that every document matches.
-    pub(crate) fn unnamed_everything() -> Self {
+    pub(crate) fn without_conditions() -> Self {
         Node::Fields(Vec::new())
     }
 
     /// Matches no document.
     pub(crate) fn nothing() -> Self {
-        Node::Nor(vec![Self::unnamed_everything()])
+        Node::Nor(vec![Self::without_conditions()])
     }
 
     /// The conditions as the result of a combination: not [`Node::Everything`].
-    pub(crate) fn unnamed(self) -> Self {
+    pub(crate) fn combined(self) -> Self {
         if self == Node::Everything {
-            Self::unnamed_everything()
+            Self::without_conditions()
         } else {
             self
         }
@@ -166,7 +166,7 @@ impl Node {
     pub(crate) fn and(self, other: Node) -> Node {
         match (self, other) {
             (Node::Default, Node::Default) => Node::Default,
-            (a, b) if a.is_empty() && b.is_empty() => Self::unnamed_everything(),
+            (a, b) if a.is_empty() && b.is_empty() => Self::without_conditions(),
             (empty, node) | (node, empty) if empty.is_empty() => node,
             (Node::All(mut parts), part) => {
                 parts.push(part);
@@ -194,7 +194,7 @@ impl Node {
                 let mut document = self.into_parts();
                 let own = document.len();
                 for part in other.into_parts() {
-                    if !document[..own].contains(&part) {
+                    if !document[..own].iter().any(|known| known.is_same(&part)) {
                         document.push(part);
                     }
                 }
@@ -231,7 +231,7 @@ impl Node {
 
     /// Whether this part can be added to a document without changing the meaning of either.
     fn fit(&self, document: &[Node]) -> Fit {
-        if document.contains(self) {
+        if document.iter().any(|part| part.is_same(self)) {
             return Fit::Equal;
         }
         let has_key = |key: &str| document.iter().any(|part| part.has_key(key));
@@ -245,6 +245,13 @@ impl Node {
             Node::Default | Node::Everything | Node::Fields(_) => true,
         };
         if is_free { Fit::Adds } else { Fit::Conflicts }
+    }
+
+    /// Whether both are sent as the same bytes. Documents with their fields in another order are equal, but the
+    /// server distinguishes them.
+    pub(crate) fn is_same(&self, other: &Node) -> bool {
+        let bytes = |node: &Node| node.into_raw_document().ok();
+        self == other && bytes(self) == bytes(other)
     }
 
     /// Whether the part of a document has this key.
@@ -278,15 +285,19 @@ impl Node {
     /// Disjunction. `a | b | c` is one `$or` of three.
     pub(crate) fn or(self, other: Node) -> Node {
         match (self, other) {
-            (Node::Default, node) | (node, Node::Default) => node.unnamed(),
-            // Every document matches one of the two, so the result has no conditions.
-            (a, b) if a.truth() == Truth::Always || b.truth() == Truth::Always => Self::unnamed_everything(),
-            (nothing, node) | (node, nothing) if nothing.truth() == Truth::Never => node,
-            (Node::Any(mut parts), part) => {
+            (Node::Default, node) | (node, Node::Default) => node.combined(),
+            // `or` leaves out alternatives that always or never match.
+            (Node::Any(mut parts), part) if part.truth() == Truth::Depends => {
                 parts.push(part);
                 Node::Any(parts)
             }
-            (a, b) => Node::Any(vec![a, b]),
+            (a, b) => match (a.truth(), b.truth()) {
+                // Every document matches one of the two, so the result has no conditions.
+                (Truth::Always, _) | (_, Truth::Always) => Self::without_conditions(),
+                (Truth::Never, _) => b,
+                (_, Truth::Never) => a,
+                (Truth::Depends, Truth::Depends) => Node::Any(vec![a, b]),
+            },
         }
     }
 
@@ -310,7 +321,7 @@ impl Node {
 
     /// Whether every document matches although the filter is not [`Node::Everything`], so that writes
     /// reject it.
-    pub(crate) fn is_unnamed_everything(&self) -> bool {
+    pub(crate) fn is_without_conditions(&self) -> bool {
         *self != Node::Everything && self.truth() == Truth::Always
     }
 }

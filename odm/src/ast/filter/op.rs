@@ -10,7 +10,7 @@ use crate::bson::{Bson, Document, doc};
 /// An operator with its operand.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
-    /// `{path: value}`. A document is a value here: its first name does not start with `$`.
+    /// `{path: value}`. A document is one of which not every name starts with `$`.
     Is(Bson),
     Eq(Bson),
     Ne(Bson),

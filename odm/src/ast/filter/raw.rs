@@ -1,11 +1,11 @@
-//! Filter documents of the application. This is the only file that reads the names of filter operators
-//! from a document.
+//! Filter documents of the application. In the trees, only this file reads the names of filter operators from
+//! a document.
 
 use super::encode::Keys;
 use super::node::Truth;
 use super::op::{Op, Regex};
-use crate::ast::sink::{Sink, index};
-use crate::bson::{Bson, Document};
+use crate::ast::sink::Sink;
+use crate::bson::{Bson, Document, IndexKey};
 
 fn is_logical(key: &str) -> bool {
     matches!(key, "$and" | "$or" | "$nor")
@@ -38,12 +38,26 @@ pub(super) fn truth(filter: &Document) -> Truth {
         "$nor" => Truth::any(parts(value).map(truth)).not(),
         "$comment" => Truth::Always,
         _ => match value {
-            Bson::Document(condition) if are_operators(condition) => {
-                Truth::all(operators(condition.clone()).iter().map(Op::truth))
-            }
+            Bson::Document(condition) if are_operators(condition) => truth_of_condition(condition),
             _ => Truth::Depends,
         },
     }))
+}
+
+/// How many values match the operators on a field, as [`Op::truth`].
+fn truth_of_condition(condition: &Document) -> Truth {
+    Truth::all(
+        condition
+            .iter()
+            .map(|(operator, operand)| match (operator.as_str(), operand) {
+                ("$in", Bson::Array(values)) if values.is_empty() => Truth::Never,
+                ("$nin", Bson::Array(values)) if values.is_empty() => Truth::Always,
+                ("$not", Bson::Document(negated)) if are_operators(negated) => {
+                    truth_of_condition(negated).not()
+                }
+                _ => Truth::Depends,
+            }),
+    )
 }
 
 /// The value that a filter requires a field to be equal to, in its conditions or in an `$and`.
@@ -102,13 +116,13 @@ pub(super) fn has_expression(filter: &Document) -> bool {
     })
 }
 
-/// The first operator that is not on a field, such as `$where`.
+/// The first operator that is not on a field, such as `$where`, and not `$comment`.
 pub(super) fn operator_beside_fields(filter: &Document) -> Option<&str> {
     filter.iter().find_map(|(key, value)| {
         if is_logical(key) {
             parts(value).find_map(operator_beside_fields)
         } else {
-            key.starts_with('$').then_some(key.as_str())
+            (key.starts_with('$') && key != "$comment").then_some(key.as_str())
         }
     })
 }
@@ -222,11 +236,11 @@ pub(super) fn encode<S: Sink>(filter: &Document, keys: Keys<'_>, to: &mut S) {
                 for (at, part) in all.iter().enumerate() {
                     match part {
                         Bson::Document(part) => {
-                            let begun = to.begin_document(&index(at));
+                            let begun = to.begin_document(IndexKey::new(at).as_str());
                             encode(part, keys, to);
                             to.end(begun);
                         }
-                        part => to.value(&index(at), part),
+                        part => to.value(IndexKey::new(at).as_str(), part),
                     }
                 }
                 to.end(array);

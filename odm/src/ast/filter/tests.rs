@@ -343,6 +343,43 @@ fn an_equal_condition_of_another_mark_is_kept() {
 }
 
 #[test]
+fn documents_in_another_order_are_other_values() {
+    let leaf = |value: Document| Node::leaf("a", Op::Eq(value.into()));
+    let both = leaf(doc! { "x": 1, "y": 2 }).and(leaf(doc! { "y": 2, "x": 1 }));
+    assert_eq!(both.to_document().get_array("$and").unwrap().len(), 2);
+    let same = leaf(doc! { "x": 1, "y": 2 }).and(leaf(doc! { "x": 1, "y": 2 }));
+    assert_eq!(same.to_document(), doc! { "a": { "$eq": { "x": 1, "y": 2 } } });
+}
+
+#[test]
+fn a_condition_that_is_not_negated_selects_an_element() {
+    let sku = || Node::leaf("lines.sku", Op::Eq(1.into()));
+    let ne = Node::leaf("lines.sku", Op::Ne(1.into()));
+    let raw = || Node::Raw(doc! { "lines.sku": 1 });
+    for node in [
+        sku(),
+        sku().or(gt("a", 1)),
+        gt("a", 1).and(raw()),
+        sku().not().and(sku()),
+    ] {
+        assert!(node.selects_element("lines"), "{node:?}");
+    }
+    for node in [
+        gt("a", 1),
+        gt("linesOfOthers", 1),
+        sku().not(),
+        ne,
+        raw().not(),
+        Node::Everything,
+    ] {
+        assert!(!node.selects_element("lines"), "{node:?}");
+    }
+    let nested = Node::leaf("orders.lines.sku", Op::Eq(1.into()));
+    assert!(nested.selects_element("orders.$[].lines") && nested.selects_element("orders.0.lines"));
+    assert!(!nested.selects_element("orders.$[].gifts"));
+}
+
+#[test]
 fn filters_that_match_every_document_are_recognized() {
     for filter in [
         doc! {},
@@ -356,7 +393,7 @@ fn filters_that_match_every_document_are_recognized() {
         doc! { "$nor": [{ "a": { "$in": [] }, "b": 1 }] },
         doc! { "$or": [{ "a": 1 }, { "a": { "$nin": [] } }] },
     ] {
-        assert!(Node::Raw(filter.clone()).is_unnamed_everything(), "{filter}");
+        assert!(Node::Raw(filter.clone()).is_without_conditions(), "{filter}");
     }
     for filter in [
         doc! { "a": 1 },
@@ -373,13 +410,13 @@ fn filters_that_match_every_document_are_recognized() {
         doc! { "a": {} },
         doc! { "a": { "$eq": { "$nin": [] } } },
     ] {
-        assert!(!Node::Raw(filter.clone()).is_unnamed_everything(), "{filter}");
+        assert!(!Node::Raw(filter.clone()).is_without_conditions(), "{filter}");
     }
-    assert!(!Node::Everything.is_unnamed_everything());
-    assert!(Node::Default.is_unnamed_everything());
-    assert!(Node::Everything.and(Node::Default).is_unnamed_everything());
-    assert!(Node::Everything.or(gt("a", 1)).is_unnamed_everything());
-    assert!(Node::Default.or(Node::Everything).is_unnamed_everything());
+    assert!(!Node::Everything.is_without_conditions());
+    assert!(Node::Default.is_without_conditions());
+    assert!(Node::Everything.and(Node::Default).is_without_conditions());
+    assert!(Node::Everything.or(gt("a", 1)).is_without_conditions());
+    assert!(Node::Default.or(Node::Everything).is_without_conditions());
 }
 
 fn on_element(op: Op) -> Node {
@@ -416,6 +453,11 @@ fn element_conditions_are_operators_or_a_filter() {
     let fields = on_element(Op::Is(doc! { "a": 1 }.into()));
     assert_eq!(element(fields), doc! { "a": 1 });
     assert_eq!(element(Node::Raw(doc! { "$gt": 1 })), doc! { "$gt": 1 });
+    let two = Node::Raw(doc! { "$gt": 1 }).and(Node::Raw(doc! { "$lt": 5 }));
+    let ops = Element::of(two).unwrap().into_operators();
+    assert_eq!(ops, Some(vec![Op::Gt(1.into()), Op::Lt(5.into())]));
+    assert_eq!(Element::of(gt("a", 1)).unwrap().into_operators(), None);
+    assert_eq!(Element::of(Node::Default).unwrap().into_operators(), None);
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(crate) enum Seen<'a> {
 pub(crate) struct At<'a> {
     /// Whether every document that matches matches this condition.
     pub(crate) is_certain: bool,
+    /// Whether the condition is below an `$nor`.
+    pub(crate) is_negated: bool,
     /// The array whose elements an `$elemMatch` around the condition compares. Empty outside of one.
     pub(crate) array: &'a str,
 }
@@ -37,6 +39,7 @@ impl Node {
     pub(crate) fn each<'n>(&'n self, visit: Visit<'_, 'n>) -> ControlFlow<()> {
         let at = At {
             is_certain: true,
+            is_negated: false,
             array: "",
         };
         self.each_at(at, visit)
@@ -55,7 +58,15 @@ impl Node {
                 leaf.op.each_in_elements(&array, visit)
             }
             Node::Fields(parts) | Node::All(parts) => parts.iter().try_for_each(|p| p.each_at(at, visit)),
-            Node::Any(parts) | Node::Nor(parts) => parts.iter().try_for_each(|p| p.each_at(uncertain, visit)),
+            Node::Any(parts) => parts.iter().try_for_each(|p| p.each_at(uncertain, visit)),
+            Node::Nor(parts) => {
+                let is_negated = true;
+                let negated = At {
+                    is_negated,
+                    ..uncertain
+                };
+                parts.iter().try_for_each(|p| p.each_at(negated, visit))
+            }
             Node::Expr(expression) => visit(Seen::Expr(expression), at),
             Node::Text(_) => visit(Seen::Text, at),
             Node::Raw(document) => visit(Seen::Raw(document), at),
@@ -113,6 +124,23 @@ impl Node {
         })
     }
 
+    /// Whether a condition selects an element of the array at the path: one on the array or on a field of its elements that is
+    /// not negated. A raw one counts as one.
+    pub(crate) fn selects_element(&self, array: &str) -> bool {
+        let is_on = |path: &str| {
+            let mut names = without_positions(path);
+            without_positions(array).all(|name| names.next() == Some(name))
+        };
+        self.any(|seen, at| {
+            let is_outermost = at.array.is_empty() && !at.is_negated;
+            match seen {
+                Seen::Leaf(leaf) => is_outermost && leaf.op.negated().is_none() && is_on(&leaf.path),
+                Seen::Expr(_) | Seen::Text => false,
+                Seen::Raw(document) => is_outermost && raw::mentions(document, &is_on),
+            }
+        })
+    }
+
     /// Whether a condition is an expression (`$expr`).
     pub(crate) fn has_expression(&self) -> bool {
         self.any(|seen, _| match seen {
@@ -158,7 +186,7 @@ impl Node {
         paths
     }
 
-    /// The first operator that is not a condition on a field, such as `$where`.
+    /// The first operator that is not a condition on a field, such as `$where`, and not `$comment`.
     pub(crate) fn operator_beside_fields(&self) -> Option<&str> {
         let mut operator = None;
         let _ = self.each(&mut |seen, at| {
@@ -205,13 +233,17 @@ impl Node {
         Ok(())
     }
 
-    /// The operators of a raw filter that consists of them.
-    pub(super) fn into_raw_operators(self) -> Option<Vec<Op>> {
-        if let Node::Raw(document) = self {
-            raw::only_operators(&document)
-        } else {
-            None
-        }
+    /// The operators of raw filters that consist of them.
+    pub(super) fn raw_operators(&self) -> Option<Vec<Op>> {
+        let of_part = |part: &Node| {
+            if let Node::Raw(document) = part {
+                raw::only_operators(document)
+            } else {
+                None
+            }
+        };
+        let all: Option<Vec<_>> = self.parts().iter().map(of_part).collect();
+        Some(all?.into_iter().flatten().collect::<Vec<_>>()).filter(|ops| !ops.is_empty())
     }
 
     fn joined<'a>(array: &'a str, path: &'a str) -> Cow<'a, str> {
@@ -235,9 +267,19 @@ impl Op {
         match &**element {
             Element::Value(ops, _) => ops.iter().try_for_each(|op| op.each_in_elements(array, visit)),
             Element::Fields(node) => {
-                let is_certain = false;
-                node.each_at(At { is_certain, array }, visit)
+                let at = At {
+                    is_certain: false,
+                    is_negated: false,
+                    array,
+                };
+                node.each_at(at, visit)
             }
         }
     }
+}
+
+/// The names in a path, without the positions of elements of arrays.
+fn without_positions(path: &str) -> impl Iterator<Item = &str> {
+    let is_position = |name: &str| name.starts_with('$') || name.bytes().all(|byte| byte.is_ascii_digit());
+    path.split('.').filter(move |name| !is_position(name))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+pub(super) use crate::ast::path::is_within;
+
 /// The path of an encrypted value in the documents, and the field of the model that it is. The path is empty for a whole
 /// value, and starts with `$name` for that of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,13 +64,6 @@ pub(super) fn under(name: &str, places: Vec<Place>) -> Vec<Place> {
 /// The places in the value of a variable.
 pub(super) fn variable(name: &str, places: Vec<Place>) -> Vec<Place> {
     under(&format!("${name}"), places)
-}
-
-/// Whether the path `inner` is `outer`, or inside of it.
-pub(super) fn is_within(inner: &str, outer: &str) -> bool {
-    inner
-        .strip_prefix(outer)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The places in the value at a path. Names of digits in the path, after the first name, can be positions in arrays.

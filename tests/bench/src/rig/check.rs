@@ -21,9 +21,10 @@ const TASKS: [Task; 5] = [
 ];
 
 /// The tasks that are counted on one of the topologies.
-const MORE: [(Topology, Task); 8] = [
+const MORE: [(Topology, Task); 9] = [
     (Topology::Standalone, Task::FindOneTimeout),
     (Topology::Standalone, Task::FindOneTwoFields),
+    (Topology::Standalone, Task::UpdateOne),
     (Topology::Standalone, Task::InsertOne27k),
     (Topology::Standalone, Task::FindOne27k),
     (Topology::Standalone, Task::Find10kRich),
@@ -33,7 +34,7 @@ const MORE: [(Topology, Task); 8] = [
 ];
 
 /// The tasks of which the counts of the ODM have limits of their own: they build filters and updates.
-const BUILT: [Task; 1] = [Task::FindOneTwoFields];
+const BUILT: [Task; 2] = [Task::FindOneTwoFields, Task::UpdateOne];
 
 /// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
 const ODM_SHARE: f64 = 1.0;

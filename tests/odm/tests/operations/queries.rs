@@ -2,7 +2,7 @@
 
 use crate::common::{Env, Line, Order, Payment, Status, decimal, order};
 use marula::prelude::*;
-use marula::{BsonType, Collection, Fields, Filter, IntoUpdate};
+use marula::{BsonType, Collection, Error, Fields, Filter, IntoUpdate, Model, bson::doc};
 
 fn line(sku: &str, qty: i32) -> Line {
     Line {
@@ -183,6 +183,52 @@ async fn positional_updates() {
     assert_eq!(result.modified_count, 1);
     let after = orders.find_one(|o| o.number().eq(1)).required().await.unwrap();
     assert_eq!(quantities(&after), [13, 10]);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_positional_update_needs_a_condition_on_the_array() {
+    let (env, orders) = shop().await;
+    let o = Order::fields();
+    let tea = || o.lines().sku().eq("tea");
+    for filter in [
+        o.number().eq(1),
+        o.number().eq(1) & o.lines().sku().ne("tea"),
+        o.number().eq(1) & o.lines().sku().not(|sku| sku.eq("tea")),
+        o.number().eq(1) & !tea(),
+        o.number().eq(1) & o.tags().contains("a"),
+        o.number().eq(1) & Filter::raw(doc! { "linesOfOthers.sku": "tea" }),
+    ] {
+        let text = filter.to_string();
+        let updating = orders.update_one(|_| filter, |o| o.lines().positional().qty().inc(1));
+        let error = updating.await.unwrap_err();
+        assert!(matches!(error, Error::InvalidUpdate { .. }), "{text}: {error:?}");
+        let message = error.to_string();
+        assert!(
+            message.contains("no condition on `lines`") && message.contains("lines.$.qty"),
+            "{text}: {message}"
+        );
+    }
+    for filter in [
+        tea(),
+        o.number().eq(1) & (tea() | o.lines().qty().gt(100)),
+        o.lines().elem_match(|l| l.sku().ne("cup")),
+        o.number().eq(1) & Filter::raw(doc! { "lines.sku": "tea" }),
+    ] {
+        let text = filter.to_string();
+        let updating = orders.update_one(|_| filter, |o| o.lines().positional().qty().inc(1));
+        assert_eq!(updating.await.unwrap().matched_count, 1, "{text}");
+    }
+    let upsert = orders
+        .update_one(|_| tea(), |o| o.lines().positional().qty().inc(1))
+        .upsert(true);
+    let message = upsert.await.unwrap_err().to_string();
+    assert!(message.contains("an upsert cannot use it"), "{message}");
+    let bulk = orders
+        .bulk()
+        .update_one(|o| o.number().eq(1), |o| o.lines().positional().qty().inc(1));
+    let message = format!("{:#}", bulk.await.unwrap_err());
+    assert!(message.contains("no condition on `lines`"), "{message}");
     env.stop().await;
 }
 

@@ -314,19 +314,30 @@ async fn change_events_contain_upgraded_documents() {
 
 /// A document without its version would be upgraded a second time.
 #[tokio::test]
-async fn pipelines_that_replace_the_document_keep_its_version() {
+async fn pipelines_that_can_remove_the_version_are_rejected() {
     let env = Env::start().await;
     let people = env.db.collection::<Person>();
     people.insert_one(&ada(1)).await.unwrap();
-    let stages = [
-        doc! { "$replaceWith": { "first": "Ada", "last": "Lovelace", "tags": [] } },
-        doc! { "$project": { "first": 1, "last": 1, "tags": 1 } },
-    ];
-    for stage in stages {
+    for (stage, reason) in [
+        (
+            doc! { "$replaceWith": { "first": "Ada", "last": "Lovelace", "tags": [] } },
+            "the stage `$replaceWith`",
+        ),
+        (doc! { "$project": { "first": 1 } }, "the stage `$project`"),
+        (doc! { "$set": { "schema_version": 9 } }, "`schema_version`"),
+        (doc! { "$unset": "schema_version" }, "`schema_version`"),
+    ] {
         let update = marula::Update::<Person>::pipeline([stage]);
-        people.update_by_id(1, |_| update).required().await.unwrap();
-        assert_eq!(stored(&people).await, sorted([three(1)]));
-        assert_eq!(people.find_by_id(1).required().await.unwrap(), ada(1));
+        let error = people.update_by_id(1, |_| update).await.unwrap_err();
+        assert!(matches!(error, Error::InvalidUpdate { .. }), "{error:?}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
+    let stages = [
+        doc! { "$addFields": { "first": "Ida" } },
+        doc! { "$unset": ["other"] },
+    ];
+    let update = marula::Update::<Person>::pipeline(stages);
+    people.update_by_id(1, |_| update).required().await.unwrap();
+    assert_eq!(people.find_by_id(1).required().await.unwrap().first, "Ida");
     env.stop().await;
 }

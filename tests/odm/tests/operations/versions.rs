@@ -568,29 +568,46 @@ async fn conflicts_are_found_within_a_transaction() {
 }
 
 #[tokio::test]
-async fn pipelines_that_replace_the_document_keep_the_version() {
+async fn pipelines_that_can_remove_the_version_are_rejected() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     orders.insert_one(&order(1)).await.unwrap();
-    let stages = [
-        doc! { "$replaceWith": { "_id": "$_id", "total": 11 } },
-        doc! { "$replaceRoot": { "newRoot": { "_id": "$_id", "total": 12 } } },
-        doc! { "$project": { "total": 1 } },
-        doc! { "$set": { "total": 14 } },
-    ];
-    for (version, stage) in (1..).zip(stages) {
-        let update = marula::Update::<Order>::pipeline([stage]);
-        orders.update_by_id(1, |_| update).required().await.unwrap();
-        assert_eq!(stored(&orders, 1).await.1, version);
+    let before = stored(&orders, 1).await;
+    for (stage, reason) in [
+        (
+            doc! { "$replaceWith": { "_id": "$_id", "total": 11 } },
+            "the stage `$replaceWith`",
+        ),
+        (
+            doc! { "$replaceRoot": { "newRoot": { "_id": "$_id", "total": 12 } } },
+            "the stage `$replaceRoot`",
+        ),
+        (doc! { "$project": { "total": 1 } }, "the stage `$project`"),
+        (doc! { "$future": { "total": 1 } }, "the stage `$future`"),
+        (doc! { "$unset": { "lockVersion": 1 } }, "the stage `$unset`"),
+        (doc! { "$set": { "lockVersion": 40 } }, "`lockVersion`"),
+        (doc! { "$addFields": { "lockVersion.x": 40 } }, "`lockVersion`"),
+        (doc! { "$unset": ["total", "lockVersion"] }, "`lockVersion`"),
+        (doc! { "$unset": "_id" }, "`_id`"),
+    ] {
+        let update = || marula::Update::<Order>::pipeline([doc! { "$set": { "total": 1 } }, stage.clone()]);
+        for error in [
+            orders.update_by_id(1, |_| update()).await.unwrap_err(),
+            orders.update_all(|_| update()).await.unwrap_err(),
+            orders
+                .find_one_and_update(|o| o.id().eq(1), |_| update())
+                .await
+                .unwrap_err(),
+            orders.bulk().update_by_id(1, |_| update()).await.unwrap_err(),
+        ] {
+            let text = format!("{error:#}");
+            assert!(text.contains("invalid update") && text.contains(reason), "{text}");
+        }
     }
-    // A struct of version 1 is older than what is stored.
-    let mut old = order(1);
-    old.lock_version = 1;
-    is_conflict(orders.replace(&old).await);
-    // A pipeline that sets the version itself starts from it.
-    let update = doc! { "$replaceWith": { "_id": "$_id", "total": 15, "lockVersion": 40 } };
-    let update = marula::Update::<Order>::pipeline([update]);
+    assert_eq!(stored(&orders, 1).await, before);
+    let stages = [doc! { "$set": { "total": 14 } }, doc! { "$unset": "other" }];
+    let update = marula::Update::<Order>::pipeline(stages);
     orders.update_by_id(1, |_| update).required().await.unwrap();
-    assert_eq!(stored(&orders, 1).await, (15, 41));
+    assert_eq!(stored(&orders, 1).await, (14, before.1 + 1));
     env.stop().await;
 }

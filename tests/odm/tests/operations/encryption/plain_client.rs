@@ -62,6 +62,13 @@ async fn filters_of_pipelines_expressions_and_explains_are_checked() {
             .explain()
             .unwrap_err(),
         union.all().await.unwrap_err(),
+        patients.find_all().filter(p.age().ne(1)).all().await.unwrap_err(),
+        patients
+            .find(|p| p.id().gt(1))
+            .filter(p.age().gt(1))
+            .all()
+            .await
+            .unwrap_err(),
     ] {
         is_unencrypted(&error, "age");
     }
