@@ -66,45 +66,22 @@ struct Groups {
 
 impl Groups {
     fn add(&mut self, node: Node) {
-        match node {
-            Node::All(parts) if parts.iter().any(is_on_element) => {
-                parts.into_iter().for_each(|part| self.add(part));
-            }
-            Node::Fields(parts) => {
-                let mut group = Vec::new();
-                let (on_element, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_on_element);
-                for part in on_element {
-                    match part {
-                        Node::Leaf(leaf) => self.push(leaf, &mut group),
-                        part @ (Node::Default
-                        | Node::Everything
-                        | Node::Fields(_)
-                        | Node::All(_)
-                        | Node::Any(_)
-                        | Node::Nor(_)
-                        | Node::Expr(_)
-                        | Node::Text(_)
-                        | Node::Raw(_)) => self.add(part),
-                    }
-                }
-                self.value.extend(Some(group).filter(|group| !group.is_empty()));
-                self.add_fields(Node::document(others));
-            }
-            Node::Leaf(leaf) if leaf.path.is_empty() => {
-                let mut group = Vec::with_capacity(1);
-                self.push(leaf, &mut group);
-                self.value.extend(Some(group).filter(|group| !group.is_empty()));
-            }
-            node @ (Node::Default
-            | Node::Everything
-            | Node::Leaf(_)
-            | Node::All(_)
-            | Node::Any(_)
-            | Node::Nor(_)
-            | Node::Expr(_)
-            | Node::Text(_)
-            | Node::Raw(_)) => self.add_fields(node),
+        if !is_on_element(&node) {
+            return self.add_fields(node);
         }
+        if let Node::All(parts) = node {
+            return parts.into_iter().for_each(|part| self.add(part));
+        }
+        let is_operator = |part: &Node| matches!(part, Node::Leaf(leaf) if leaf.path.is_empty());
+        let (operators, others): (Vec<_>, Vec<_>) = node.into_parts().into_iter().partition(is_operator);
+        let mut group = Vec::new();
+        for part in operators {
+            if let Node::Leaf(leaf) = part {
+                self.push(leaf, &mut group);
+            }
+        }
+        others.into_iter().for_each(|part| self.add(part));
+        self.value.extend(Some(group).filter(|group| !group.is_empty()));
     }
 
     fn push(&mut self, leaf: Leaf, group: &mut Vec<Op>) {

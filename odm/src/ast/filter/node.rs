@@ -90,7 +90,7 @@ impl Truth {
     }
 }
 
-/// What a part would change in a document of conditions.
+/// Whether a part can be added to a document of conditions.
 enum Fit {
     /// The document has no such key, or no such operator of the field.
     Adds,
@@ -152,14 +152,9 @@ impl Node {
 
     /// Whether there are no conditions.
     pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Node::Default | Node::Everything => true,
-            Node::Fields(parts) => parts.is_empty(),
-            Node::Raw(document) => document.is_empty(),
-            Node::Leaf(_) | Node::All(_) | Node::Any(_) | Node::Nor(_) | Node::Expr(_) | Node::Text(_) => {
-                false
-            }
-        }
+        matches!(self, Node::Default | Node::Everything)
+            || matches!(self, Node::Fields(parts) if parts.is_empty())
+            || matches!(self, Node::Raw(document) if document.is_empty())
     }
 
     /// Conjunction: one document if the keys do not conflict, otherwise `$and`.
@@ -206,21 +201,14 @@ impl Node {
 
     /// The parts of the document.
     pub(super) fn parts(&self) -> &[Node] {
-        match self {
-            Node::Fields(parts) => parts,
-            Node::Default
-            | Node::Everything
-            | Node::Leaf(_)
-            | Node::All(_)
-            | Node::Any(_)
-            | Node::Nor(_)
-            | Node::Expr(_)
-            | Node::Text(_)
-            | Node::Raw(_) => slice::from_ref(self),
+        if let Node::Fields(parts) = self {
+            parts
+        } else {
+            slice::from_ref(self)
         }
     }
 
-    fn into_parts(self) -> Vec<Node> {
+    pub(super) fn into_parts(self) -> Vec<Node> {
         if let Node::Fields(parts) = self {
             return parts;
         }
@@ -256,17 +244,12 @@ impl Node {
 
     /// Whether the part of a document has this key.
     fn has_key(&self, key: &str) -> bool {
-        match self {
-            Node::Leaf(leaf) => leaf.key() == key,
-            Node::Raw(raw) => raw.contains_key(key),
-            Node::Default
-            | Node::Everything
-            | Node::Fields(_)
-            | Node::All(_)
-            | Node::Any(_)
-            | Node::Nor(_)
-            | Node::Expr(_)
-            | Node::Text(_) => self.operator() == Some(key),
+        if let Node::Leaf(leaf) = self {
+            leaf.key() == key
+        } else if let Node::Raw(raw) = self {
+            raw.contains_key(key)
+        } else {
+            self.operator() == Some(key)
         }
     }
 

@@ -2,6 +2,8 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use std::slice;
+
 use super::element::Element;
 use super::node::Truth;
 use super::raw;
@@ -70,6 +72,20 @@ pub(crate) enum Part {
     Substring,
 }
 
+/// The operand of an operator, for the questions about it.
+enum Operand<'a> {
+    /// Values of which the field must be equal to one.
+    Equal(&'a [Bson]),
+    /// Values that the field must be different from, or that are compared by order.
+    Compared(&'a [Bson]),
+    /// Whether the field is present, or its type.
+    Presence,
+    Negated(&'a [Op]),
+    Raw(&'a str, &'a Bson),
+    /// A condition of another kind.
+    Condition,
+}
+
 impl Op {
     /// The name of the operator. Empty for [`Op::Is`].
     pub(crate) fn sent(&self) -> &str {
@@ -116,9 +132,10 @@ impl Op {
     }
 
     /// The operator that matches exactly the values that this one does not match. `$not` has one if it
-    /// negates a single operator.
+    /// negates a single operator. The server has no `$ne` of a regular expression.
     pub(crate) fn opposite(&self) -> Option<Op> {
         match self {
+            Op::Eq(Bson::RegularExpression(_)) => None,
             Op::Eq(value) => Some(Op::Ne(value.clone())),
             Op::Ne(value) => Some(Op::Eq(value.clone())),
             Op::In(values) => Some(Op::Nin(values.clone())),
@@ -149,19 +166,26 @@ impl Op {
 
     /// The operators that a negation negates: it matches an array if no element matches them.
     pub(crate) fn negated(&self) -> Option<Vec<Op>> {
+        if let Op::Not(ops) = self {
+            return Some(ops.clone());
+        }
+        let is_negation = matches!(self, Op::Ne(_) | Op::Nin(_) | Op::Exists(false));
+        self.opposite().filter(|_| is_negation).map(|op| vec![op])
+    }
+
+    fn operand(&self) -> Operand<'_> {
         match self {
-            Op::Ne(_) | Op::Nin(_) | Op::Exists(false) => self.opposite().map(|op| vec![op]),
-            Op::Not(ops) => Some(ops.clone()),
-            Op::Is(_)
-            | Op::Eq(_)
-            | Op::Gt(_)
-            | Op::Gte(_)
-            | Op::Lt(_)
-            | Op::Lte(_)
-            | Op::In(_)
-            | Op::Exists(true)
-            | Op::Type(_)
-            | Op::Regex(_)
+            Op::Is(Bson::RegularExpression(_)) => Operand::Condition,
+            Op::Is(value) | Op::Eq(value) => Operand::Equal(slice::from_ref(value)),
+            Op::In(values) => Operand::Equal(values),
+            Op::Ne(value) | Op::Gt(value) | Op::Gte(value) | Op::Lt(value) | Op::Lte(value) => {
+                Operand::Compared(slice::from_ref(value))
+            }
+            Op::Nin(values) => Operand::Compared(values),
+            Op::Exists(_) | Op::Type(_) => Operand::Presence,
+            Op::Not(ops) => Operand::Negated(ops),
+            Op::Raw(raw) => Operand::Raw(&raw.0, &raw.1),
+            Op::Regex(_)
             | Op::Mod(..)
             | Op::All(_)
             | Op::AllElements(_)
@@ -169,8 +193,7 @@ impl Op {
             | Op::Bits(..)
             | Op::Geo(..)
             | Op::ElemMatch(_)
-            | Op::EncryptedText(..)
-            | Op::Raw(_) => None,
+            | Op::EncryptedText(..) => Operand::Condition,
         }
     }
 
@@ -200,58 +223,29 @@ impl Op {
 
     /// How many values match, with a missing field as one of them.
     pub(crate) fn truth(&self) -> Truth {
-        match self {
-            Op::In(values) if values.is_empty() => Truth::Never,
-            Op::Nin(values) if values.is_empty() => Truth::Always,
-            Op::Not(ops) => Truth::all(ops.iter().map(Op::truth)).not(),
-            Op::Is(_)
-            | Op::Eq(_)
-            | Op::Ne(_)
-            | Op::Gt(_)
-            | Op::Gte(_)
-            | Op::Lt(_)
-            | Op::Lte(_)
-            | Op::In(_)
-            | Op::Nin(_)
-            | Op::Exists(_)
-            | Op::Type(_)
-            | Op::Regex(_)
-            | Op::Mod(..)
-            | Op::All(_)
-            | Op::AllElements(_)
-            | Op::Size(_)
-            | Op::Bits(..)
-            | Op::Geo(..)
-            | Op::ElemMatch(_)
-            | Op::EncryptedText(..)
-            | Op::Raw(_) => Truth::Depends,
+        match self.operand() {
+            // `$in` and `$nin` without values.
+            Operand::Equal([]) => Truth::Never,
+            Operand::Compared([]) => Truth::Always,
+            Operand::Negated(ops) => Truth::all(ops.iter().map(Op::truth)).not(),
+            Operand::Equal(_)
+            | Operand::Compared(_)
+            | Operand::Presence
+            | Operand::Raw(..)
+            | Operand::Condition => Truth::Depends,
         }
     }
 
-    /// Whether the operator compares the field with another value than null.
+    /// Whether the operator compares the field with another value than null. A list counts as one.
     pub(crate) fn is_comparison(&self) -> bool {
-        match self {
-            Op::Is(value)
-            | Op::Eq(value)
-            | Op::Ne(value)
-            | Op::Gt(value)
-            | Op::Gte(value)
-            | Op::Lt(value)
-            | Op::Lte(value) => *value != Bson::Null,
-            Op::Raw(raw) => raw::is_comparison(&raw.0, &raw.1),
-            Op::Exists(_) | Op::Type(_) => false,
-            Op::Not(ops) => ops.iter().any(Op::is_comparison),
-            Op::In(_)
-            | Op::Nin(_)
-            | Op::Regex(_)
-            | Op::Mod(..)
-            | Op::All(_)
-            | Op::AllElements(_)
-            | Op::Size(_)
-            | Op::Bits(..)
-            | Op::Geo(..)
-            | Op::ElemMatch(_)
-            | Op::EncryptedText(..) => true,
+        match self.operand() {
+            Operand::Equal(values) | Operand::Compared(values) => {
+                matches!(self, Op::In(_) | Op::Nin(_)) || *values != [Bson::Null]
+            }
+            Operand::Presence => false,
+            Operand::Negated(ops) => ops.iter().any(Op::is_comparison),
+            Operand::Raw(operator, operand) => raw::is_comparison(operator, operand),
+            Operand::Condition => true,
         }
     }
 
@@ -265,59 +259,18 @@ impl Op {
 
     /// The values that the operator compares the field with, in order or for equality.
     pub(crate) fn compared(&self) -> &[Bson] {
-        match self {
-            Op::Is(value)
-            | Op::Eq(value)
-            | Op::Ne(value)
-            | Op::Gt(value)
-            | Op::Gte(value)
-            | Op::Lt(value)
-            | Op::Lte(value) => std::slice::from_ref(value),
-            Op::In(values) | Op::Nin(values) => values,
-            Op::Exists(_)
-            | Op::Type(_)
-            | Op::Regex(_)
-            | Op::Mod(..)
-            | Op::All(_)
-            | Op::AllElements(_)
-            | Op::Size(_)
-            | Op::Bits(..)
-            | Op::Geo(..)
-            | Op::ElemMatch(_)
-            | Op::Not(_)
-            | Op::EncryptedText(..)
-            | Op::Raw(_) => &[],
+        match self.operand() {
+            Operand::Equal(values) | Operand::Compared(values) => values,
+            Operand::Presence | Operand::Negated(_) | Operand::Raw(..) | Operand::Condition => &[],
         }
     }
 
     /// The value that the field must be equal to.
     pub(crate) fn equality(&self) -> Option<&Bson> {
-        match self {
-            Op::Is(Bson::RegularExpression(_)) => None,
-            Op::Is(value) | Op::Eq(value) => Some(value),
-            Op::In(values) => match &values[..] {
-                [value] => Some(value),
-                [] | [_, _, ..] => None,
-            },
-            Op::Ne(_)
-            | Op::Gt(_)
-            | Op::Gte(_)
-            | Op::Lt(_)
-            | Op::Lte(_)
-            | Op::Nin(_)
-            | Op::Exists(_)
-            | Op::Type(_)
-            | Op::Regex(_)
-            | Op::Mod(..)
-            | Op::All(_)
-            | Op::AllElements(_)
-            | Op::Size(_)
-            | Op::Bits(..)
-            | Op::Geo(..)
-            | Op::ElemMatch(_)
-            | Op::Not(_)
-            | Op::EncryptedText(..)
-            | Op::Raw(_) => None,
+        if let Operand::Equal([value]) = self.operand() {
+            Some(value)
+        } else {
+            None
         }
     }
 

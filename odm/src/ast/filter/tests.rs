@@ -465,6 +465,13 @@ fn negations_of_one_element_are_merged_or_rejected() {
     let not = |op: Op| on_element(Op::Not(vec![op]));
     let equal = not(Op::Eq(1.into())).and(not(Op::In(vec![2.into(), 3.into()])));
     assert_eq!(element(equal), doc! { "$ne": 1, "$nin": [2, 3] });
+    // The server has no `$ne` of a regular expression.
+    let regex = Bson::RegularExpression(crate::bson::Regex {
+        pattern: crate::bson::cstr!("a").into(),
+        options: crate::bson::cstr!("").into(),
+    });
+    let kept = element(not(Op::Eq(regex.clone())));
+    assert_eq!(kept, doc! { "$not": { "$eq": regex } });
     let twice = not(Op::Gt(1.into())).and(not(Op::Lt(5.into())));
     let error = Element::of(twice).unwrap_err().to_string();
     assert!(error.contains("`not`"), "{error}");

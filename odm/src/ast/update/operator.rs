@@ -1,6 +1,6 @@
 //! The update operators, and what they do.
 
-/// What a document that an upsert inserts has at the path of an operator.
+/// Whether an operator decides its field in a document that an upsert inserts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inserted {
     /// The operator decides it.
