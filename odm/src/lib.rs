@@ -108,6 +108,8 @@ pub mod codec;
 pub mod collection;
 mod decimal;
 mod declaration;
+mod document_item;
+mod encrypted_paths;
 pub mod encryption;
 pub mod error;
 pub mod expr;

@@ -18,8 +18,7 @@ use crate::value::IntoValue;
 #[doc(hidden)]
 pub type DriverCollection = crate::driver::Collection<RawDocumentBuf>;
 
-/// The field accessors of `D`, as [`Model::fields`] returns them.
-pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
+pub use crate::path::field::Fields;
 
 /// A type that is stored as the documents of a collection. Implemented by `#[derive(Document)]`.
 #[diagnostic::on_unimplemented(

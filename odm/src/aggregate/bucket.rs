@@ -62,7 +62,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
             .collect();
         let default = default.map(|default| literal(default.into_value()));
         let value = value(nav::<S>()).into_operand().into_raw();
-        let group = group(nav::<S>(), Expr::raw(KEY)).into_fields();
+        let group = group(nav::<S>(), Expr::unchecked(KEY)).into_fields();
         let output = group.without_key("bucket", &Bson::from(KEY));
         self.stage("$bucket", ranges(value, boundaries, default, output))
             .then()
@@ -104,7 +104,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         G: MakeGroup<S>,
     {
         let value = value(nav::<S>()).into_operand().into_raw();
-        let group = group(nav::<S>(), Expr::raw(KEY)).into_fields();
+        let group = group(nav::<S>(), Expr::unchecked(KEY)).into_fields();
         let output = group.without_key("bucket_auto", &Bson::from(KEY));
         let build =
             || Ok(doc! { "groupBy": value?, "buckets": i64::from(buckets), "output": output? }.into());

@@ -6,7 +6,7 @@ use crate::aggregate::join::{Joins, array_name, name};
 use crate::aggregate::shape::Joined;
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
-use crate::collection::{EncryptedReads, Scope};
+use crate::collection::{Marks, Scope};
 use crate::expr::{Operand, parts};
 use crate::filter::Filter;
 use crate::hooks::SoftDelete;
@@ -53,7 +53,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
             from: None,
             max_depth: None,
             restrict: None,
-            encrypted: EncryptedReads::default(),
+            marks: Marks::default(),
             scope: Scope::default(),
             joined: PhantomData,
         }
@@ -68,7 +68,7 @@ pub struct GraphLookup<In, S, J: Joined<S>, C> {
     max_depth: Option<u32>,
     restrict: Option<std::result::Result<Document, Box<crate::Error>>>,
     /// What the filter reads of encrypted fields.
-    encrypted: EncryptedReads,
+    marks: Marks,
     scope: Scope,
     joined: Types<J>,
 }
@@ -125,10 +125,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     /// ```
     pub fn restrict(mut self, filter: impl FnOnce(Fields<J::Foreign>) -> Filter<J::Foreign>) -> Self {
         let filter = filter(nav::<J::Foreign>()).into_node();
-        self.encrypted = filter.as_ref().map_or_else(
-            |_| EncryptedReads::default(),
-            EncryptedReads::of_filter::<J::Foreign>,
-        );
+        self.marks = Marks::of_filter::<J::Foreign>(&filter);
         self.restrict = Some(filter.map(|filter| filter.to_document()).map_err(Box::new));
         self
     }
@@ -212,8 +209,8 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     {
         let collection = self.from.unwrap_or_else(|| J::Foreign::COLLECTION.to_owned());
         let mut pipeline = self.pipeline;
-        pipeline.stages.encrypted.note_joined::<J::Foreign>(&collection);
-        pipeline.stages.encrypted.add(self.encrypted);
+        pipeline.stages.marks.note_joined::<J::Foreign>(&collection);
+        pipeline.stages.marks.add_joined(self.marks);
         let restrict = match (self.restrict, self.scope.condition::<J::Foreign>()) {
             (Some(Ok(given)), Some(scope)) => Some(Ok(doc! { "$and": [given, scope] })),
             (None, scope) => scope.map(Ok),

@@ -125,8 +125,8 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ) -> Self {
         let mut inner = pipeline(Pipeline::new()).into_stages();
         let collection = collection.into();
-        self.stages.encrypted.note_joined::<F>(&collection);
-        self.stages.encrypted.add(std::mem::take(&mut inner.encrypted));
+        self.stages.marks.note_joined::<F>(&collection);
+        self.stages.marks.add_joined(std::mem::take(&mut inner.marks));
         let inner = inner.joined::<F>();
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
@@ -275,7 +275,7 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     fn stage<F: Model>(self, how: [(&'static str, Option<Raw>); 3]) -> Pipeline<In, J, C> {
         let from = self.from.unwrap_or_else(|| F::COLLECTION.to_owned());
         let mut pipeline = self.pipeline;
-        pipeline.stages.encrypted.note_joined::<F>(&from);
+        pipeline.stages.marks.note_joined::<F>(&from);
         let [first, second, third] = how;
         let all = [
             ("from", Some(Ok(Bson::from(from)))),
@@ -370,17 +370,17 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self,
         pipeline: impl FnOnce(S::Nav<F, Variable>, Pipeline<F>) -> Pipeline<F, J::Foreign>,
     ) -> Pipeline<In, J, C> {
-        let (root, encrypted, inner) = with_variable("outer", |name| {
+        let (root, marks, inner) = with_variable("outer", |name| {
             let mut inner = pipeline(variable::<F, S>(name), Pipeline::new()).into_stages();
-            let encrypted = std::mem::take(&mut inner.encrypted);
-            (doc! { name: "$$ROOT" }, encrypted, inner.joined::<F>())
+            let marks = std::mem::take(&mut inner.marks);
+            (doc! { name: "$$ROOT" }, marks, inner.joined::<F>())
         });
         let mut joined = self.stage::<F>([
             ("let", Some(Ok(root.into()))),
             ("pipeline", Some(inner)),
             ("", None),
         ]);
-        joined.stages.encrypted.add(encrypted);
+        joined.stages.marks.add_joined(marks);
         joined
     }
 }

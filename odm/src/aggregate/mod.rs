@@ -78,7 +78,8 @@ mod write;
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, Document, doc};
+use crate::bson::{Bson, doc};
+use crate::document_item::DocumentItem;
 use crate::expr::{Expr, Operand, Raw, parts, print};
 use crate::filter::Filter;
 use crate::model::Fields;
@@ -197,7 +198,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     pub fn match_(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let filter = filter(nav::<S>()).into_node();
         if let Ok(filter) = &filter {
-            self.stages.encrypted.note_filter::<S>(filter);
+            self.stages.marks.note_filter::<S>(filter);
         }
         let filter = filter.map(|filter| Bson::Document(filter.to_document()));
         self.stage("$match", filter.map_err(Box::new))
@@ -407,7 +408,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ) -> Pipeline<In, P::Shape, C> {
         let facets = facets(Pipeline::new).into_facets();
         let mut all = facets.into_iter().map(|(name, mut stages)| {
-            self.stages.encrypted.add(std::mem::take(&mut stages.encrypted));
+            self.stages.marks.add(std::mem::take(&mut stages.marks));
             (name, Some(stages.facet()))
         });
         let all = parts(&mut all).map(Bson::Document);
@@ -417,6 +418,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// Adds a stage, sent unchecked. The type of the documents stays the same; see
     /// [`assume`](Pipeline::assume).
     ///
+    /// If the pipeline reads documents with [encrypted fields](crate::encryption), it must be an
+    /// [`Unchecked`](crate::encryption::Unchecked) document: it could contain the value of one.
+    ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
     /// # #[derive(Document)]
@@ -425,7 +429,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let orders = Pipeline::<Order>::new().stage_raw(doc! { "$unset": "secret" });
     /// assert_eq!(orders.to_string(), r#"[{"$unset": "secret"}]"#);
     /// ```
-    pub fn stage_raw(mut self, stage: Document) -> Self {
+    pub fn stage_raw(mut self, stage: impl DocumentItem) -> Self {
         self.stages.push_raw(stage);
         self
     }
@@ -442,7 +446,8 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     .assume::<marula::bson::Document>();
     /// # drop(old);
     /// ```
-    pub fn assume<T: Field>(self) -> Pipeline<In, T, C> {
+    pub fn assume<T: Field>(mut self) -> Pipeline<In, T, C> {
+        self.stages.marks.note_stated_type();
         self.then()
     }
 

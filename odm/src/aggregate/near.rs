@@ -4,7 +4,8 @@
 use crate::aggregate::shape::MakeAdded;
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
-use crate::collection::EncryptedReads;
+use crate::collection::Marks;
+use crate::document_item::{DocumentItem, raw_part};
 use crate::error::Error;
 use crate::expr::{Expr, Raw, field_name};
 use crate::filter::Filter;
@@ -23,7 +24,7 @@ pub struct GeoNear<S> {
     options: Document,
     filter: Option<Result<Document, Box<Error>>>,
     /// What the filter reads of encrypted fields.
-    encrypted: EncryptedReads,
+    marks: Marks,
     root: Types<S>,
 }
 
@@ -43,7 +44,7 @@ impl<S: Model> GeoNear<S> {
             near,
             options: Document::new(),
             filter: None,
-            encrypted: EncryptedReads::default(),
+            marks: Marks::default(),
             root: std::marker::PhantomData,
         }
     }
@@ -112,9 +113,7 @@ impl<S: Model> GeoNear<S> {
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let filter = filter(nav::<S>()).into_node();
-        self.encrypted = filter
-            .as_ref()
-            .map_or_else(|_| EncryptedReads::default(), EncryptedReads::of_filter::<S>);
+        self.marks = Marks::of_filter::<S>(&filter);
         self.filter = Some(filter.map(|filter| filter.to_document()).map_err(Box::new));
         self
     }
@@ -169,16 +168,18 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
         mut near: GeoNear<S>,
         added: impl FnOnce(Expr<S, f64>) -> P,
     ) -> Pipeline<In, P::Shape, C> {
-        let added = added(Expr::raw(DISTANCE))
+        let added = added(Expr::unchecked(DISTANCE))
             .into_fields()
             .checked(S::stored_names());
         let distance = added.only_name("geo_near", &Bson::from(DISTANCE));
-        self.stages.encrypted.add(std::mem::take(&mut near.encrypted));
+        self.stages.marks.add(std::mem::take(&mut near.marks));
         self.stage("$geoNear", near.into_argument(distance)).then()
     }
 
     /// A full-text search in an index of Atlas Search (`$search`): the first stage of a pipeline.
     /// The argument is sent unchecked. The score is [`search_score`](crate::expr::search_score).
+    /// For a model with [encrypted fields](crate::encryption) it must be an
+    /// [`Unchecked`](crate::encryption::Unchecked) document.
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
@@ -193,8 +194,10 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     r#"[{"$search": {"text": {"query": "copper", "path": "title"}}}, {"$limit": 10}]"#
     /// );
     /// ```
-    pub fn search(self, search: Document) -> Self {
-        self.stage("$search", Ok(search.into()))
+    pub fn search(mut self, search: impl DocumentItem) -> Self {
+        let search = raw_part(search);
+        self.stages.marks.note_raw_stage(&search);
+        self.stage("$search", Ok(search.document.into()))
     }
 
     /// A search for the nearest vectors in an index of Atlas Vector Search (`$vectorSearch`): the
@@ -228,7 +231,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn vector_search(mut self, mut search: VectorSearch<S>) -> Self {
-        self.stages.encrypted.add(std::mem::take(&mut search.encrypted));
+        self.stages.marks.add(std::mem::take(&mut search.marks));
         self.stage("$vectorSearch", search.into_argument())
     }
 }
@@ -239,7 +242,7 @@ pub struct VectorSearch<S> {
     argument: Result<Document, Box<Error>>,
     filter: Option<Result<Document, Box<Error>>>,
     /// What the filter reads of encrypted fields.
-    encrypted: EncryptedReads,
+    marks: Marks,
     root: Types<S>,
 }
 
@@ -271,7 +274,7 @@ impl<S: Model> VectorSearch<S> {
         VectorSearch {
             argument,
             filter: None,
-            encrypted: EncryptedReads::default(),
+            marks: Marks::default(),
             root: std::marker::PhantomData,
         }
     }
@@ -330,9 +333,7 @@ impl<S: Model> VectorSearch<S> {
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let filter = filter(nav::<S>()).into_node();
-        self.encrypted = filter
-            .as_ref()
-            .map_or_else(|_| EncryptedReads::default(), EncryptedReads::of_filter::<S>);
+        self.marks = Marks::of_filter::<S>(&filter);
         self.filter = Some(filter.map(|filter| filter.to_document()).map_err(Box::new));
         self
     }

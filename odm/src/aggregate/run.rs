@@ -104,19 +104,17 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             options,
             session,
         } = self.on;
-        let (stages, encrypted) = self.stages.into_parts();
+        let (stages, marks) = self.stages.into_parts();
         let call = Call::new::<In>(collection.namespace(), "aggregate").stages(&stages);
         let documents = Documents::of(collection.namespace().clone(), ReadAs::result(), call.clone());
         Box::pin(call.observe(async move {
             let driver = collection.driver();
-            let stages = stages?;
-            collection.check_stages(&stages, &encrypted)?;
-            let stages = collection.scoped_stages(stages);
+            let stages = collection.gate()?.stages(stages, &marks)?;
             let options = requiring!(
                 options,
                 stage_versions::of_pipeline(&stages, &collection.namespace().collection)
             );
-            let running = driver.aggregate(stages).with_options(options);
+            let running = driver.aggregate(stages.into_stages()).with_options(options);
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());
             Ok(documents(running.await?))
         }))
@@ -147,10 +145,8 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             options,
             session,
         } = self.on;
-        let (stages, encrypted) = self.stages.into_parts();
-        let stages = stages?;
-        collection.check_stages(&stages, &encrypted)?;
-        let stages = collection.scoped_stages(stages);
+        let (stages, marks) = self.stages.into_parts();
+        let stages = collection.gate()?.stages(stages, &marks)?.into_stages();
         let running = collection.raw().aggregate(stages).with_options(options);
         Ok(in_session!(session, running).explain())
     }

@@ -1,7 +1,8 @@
 //! The untyped form of a pipeline, and of the fields that a stage creates.
 
 use crate::bson::{Bson, Document, doc};
-use crate::collection::{EncryptedReads, Scope};
+use crate::collection::{Marks, Scope};
+use crate::document_item::{DocumentItem, raw_part};
 use crate::error::{Error, Result};
 use crate::expr::{Acc, Expr, Raw, parts};
 use crate::model::Model;
@@ -14,7 +15,7 @@ pub struct Stages {
     /// Which documents of a model with soft deletion the pipeline reads in a lookup or a union.
     scope: Scope,
     /// What the stages read of encrypted fields.
-    pub(super) encrypted: EncryptedReads,
+    pub(super) marks: Marks,
 }
 
 impl Stages {
@@ -22,11 +23,12 @@ impl Stages {
         Stages {
             all: Ok(Vec::new()),
             scope: Scope::default(),
-            encrypted: EncryptedReads::default(),
+            marks: Marks::default(),
         }
     }
 
     pub(super) fn push(&mut self, stage: &'static str, argument: Raw) {
+        self.marks.note_stage(stage);
         if let Ok(stages) = &mut self.all {
             match argument {
                 Ok(argument) => stages.push(doc! { stage: argument }),
@@ -35,9 +37,11 @@ impl Stages {
         }
     }
 
-    pub(super) fn push_raw(&mut self, stage: Document) {
+    pub(super) fn push_raw(&mut self, stage: impl DocumentItem) {
+        let stage = raw_part(stage);
+        self.marks.note_raw_stage(&stage);
         if let Ok(stages) = &mut self.all {
-            stages.push(stage);
+            stages.push(stage.document);
         }
     }
 
@@ -68,8 +72,8 @@ impl Stages {
     }
 
     /// The stages, and what they read of encrypted fields.
-    pub(super) fn into_parts(self) -> (Result<Vec<Document>>, EncryptedReads) {
-        (self.all.map_err(|e| *e), self.encrypted)
+    pub(super) fn into_parts(self) -> (Result<Vec<Document>>, Marks) {
+        (self.all.map_err(|e| *e), self.marks)
     }
 
     /// The stages of a pipeline over another collection, whose model is `F`.

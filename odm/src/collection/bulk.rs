@@ -5,11 +5,10 @@ use crate::collection::action::{Session, awaitable, forward_options};
 use crate::collection::bulk_runs::Runs;
 use crate::collection::bulk_versions::{Built, Effect, Replaced, runs_of};
 use crate::collection::encoded::{Encoded, for_insert, for_replacement};
+use crate::collection::gate::{How, Targets, Writing};
 use crate::collection::outdated::{Upgrade, guarded, perform, take_upgrades};
 use crate::collection::sharded::explained_in_bulk;
 use crate::collection::soft_delete::deletion;
-use crate::collection::update::Ready;
-use crate::collection::write::{Prepared, checked, prepare};
 use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, kind, save};
 use crate::driver::options::{BulkWriteOptions, PrecedingOptions};
 use crate::driver::{self, BulkWriteResult, WriteModel};
@@ -133,10 +132,9 @@ impl<T> Writes<T> {
 }
 
 pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
-    collection.check_encrypts()?;
-    let (document, _) = for_insert(collection, document)?;
+    let (document, _) = for_insert(&collection.gate()?, document)?;
     Ok(Built {
-        model: WriteModel::insert_one(&document),
+        model: WriteModel::insert_one(&*document),
         effect: Effect::MatchesNone,
         requirement: None,
     })
@@ -148,12 +146,18 @@ pub(super) fn update<D: Model>(
     update: Update<D>,
     [many, upsert]: [bool; 2],
 ) -> Result<Built<WriteModel>> {
-    if many {
-        collection.check_one_document("update_many")?;
-    }
     let id = filter.as_ref().ok().filter(|filter| filter.is_only("_id"));
     let id = id.and_then(|filter| filter.equality("_id")).cloned();
-    let mut prepared = prepare(collection, collection.scope, filter, update, upsert)?;
+    let how = How {
+        targets: if many {
+            Targets::Many("update_many")
+        } else {
+            Targets::One
+        },
+        upsert,
+        scope: collection.scope,
+    };
+    let mut prepared = collection.gate()?.update(filter, update, how)?;
     let upgrade = match &id {
         Some(id) => Upgrade::before_id(collection, id),
         None => Upgrade::before(collection, &prepared.filter, true, PrecedingOptions::default()),
@@ -169,8 +173,8 @@ pub(super) fn update<D: Model>(
 }
 
 /// An update without an upgrade.
-fn of_prepared(prepared: Prepared, [many, upsert]: [bool; 2]) -> Built<WriteModel> {
-    let change = Ready(prepared.update);
+fn of_prepared(prepared: Writing, [many, upsert]: [bool; 2]) -> Built<WriteModel> {
+    let change = prepared.update;
     let mut model = if many {
         WriteModel::update_many(prepared.filter, change)
     } else {
@@ -191,28 +195,28 @@ pub(super) fn replace<D: Model>(
     filter: Result<Node>,
     document: &D,
 ) -> Result<Built<WriteModel>> {
-    collection.check_encrypts()?;
-    let filter = checked(collection, filter)?;
-    let is_by_id = filter.is_only("_id");
-    let filter = collection.scope.of::<D>(filter);
-    let document = for_replacement(document)?;
+    let gate = collection.gate()?;
+    gate.check_documents()?;
+    let is_by_id = filter.as_ref().is_ok_and(|filter| filter.is_only("_id"));
+    let filter = gate.write(filter, Targets::One)?;
+    let document = for_replacement(&gate, document)?;
     let must_exist = is_by_id && document.was_stored();
     let Encoded { raw, version, .. } = document;
     let Some(version) = version else {
         return Ok(Built {
-            model: WriteModel::replace_one(filter, &raw),
+            model: WriteModel::replace_one(filter, &*raw),
             effect: Effect::Matches,
             requirement: None,
         });
     };
     Ok(Built {
-        model: WriteModel::replace_one(version.of(filter.clone()), &raw),
+        model: WriteModel::replace_one(version.of(filter.clone()), &*raw),
         effect: Effect::Replaces(Box::new(Replaced {
             filter: filter.to_document(),
             is_by_id,
             must_exist,
             kept: None,
-            sent: raw,
+            sent: raw.into_raw(),
         })),
         requirement: None,
     })
@@ -231,16 +235,24 @@ pub(super) fn delete<D: Model>(
     filter: Result<Node>,
     many: bool,
 ) -> Result<Built<WriteModel>> {
-    if many {
-        collection.check_one_document("delete_many")?;
-    }
+    let gate = collection.gate()?;
+    let targets = if many {
+        Targets::Many("delete_many")
+    } else {
+        Targets::One
+    };
     if let Some(change) = deletion::<D>() {
-        let prepared = prepare(collection, collection.scope, filter, change, false)?;
+        let how = How {
+            targets,
+            upsert: false,
+            scope: collection.scope,
+        };
+        let prepared = gate.update(filter, change, how)?;
         let mut built = of_prepared(prepared, [many, false]);
         built.requirement = kind::of_soft_delete::<D>();
         return Ok(built);
     }
-    let filter = checked(collection, filter)?;
+    let filter = gate.write(filter, targets)?;
     Ok(Built {
         model: if many {
             WriteModel::delete_many(filter)
@@ -249,6 +261,16 @@ pub(super) fn delete<D: Model>(
         },
         effect: Effect::Deletes,
         requirement: kind::of_delete::<D>(many),
+    })
+}
+
+/// A write of the driver, which is not checked.
+fn raw<D: Model>(collection: &Collection<D>, model: WriteModel) -> Result<Built<WriteModel>> {
+    collection.gate()?.check_raw_write()?;
+    Ok(Built {
+        model,
+        effect: Effect::Matches,
+        requirement: None,
     })
 }
 
@@ -438,7 +460,8 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     /// Adds a write of the driver, for options without a typed method, such as `hint`. It is sent
-    /// unchecked.
+    /// unchecked, so that it is an error on a [scoped](Collection::scoped) handle, and for a model with
+    /// [encrypted fields](crate::encryption) if the client does not encrypt.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -448,16 +471,8 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn raw(self, model: WriteModel) -> Self {
-        let effect = Effect::Matches;
-        let requirement = None;
-        self.push(
-            "raw",
-            Ok(Built {
-                model,
-                effect,
-                requirement,
-            }),
-        )
+        let built = raw(self.collection, model);
+        self.push("raw", built)
     }
 
     fn call(&self) -> Call {
@@ -479,7 +494,8 @@ impl<'a, D: Model> Bulk<'a, D> {
             Box::pin(perform(upgrades, preceding, &limit, self.session.as_deref_mut())).await?;
         }
         let mut runs = Runs::new(self.collection, operations);
-        for run in runs_of(built, self.collection.is_encrypted()) {
+        let is_encrypted = self.collection.gate()?.is_encrypted();
+        for run in runs_of(built, is_encrypted) {
             self.options = limit.of(self.options, BulkWriteOptions::timeout);
             let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await;
             if is_last {

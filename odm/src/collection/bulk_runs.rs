@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
@@ -165,8 +164,7 @@ impl<'a, D: Model> Runs<'a, D> {
         }
         let mut has_other_ids = false;
         for ids in ids.chunks(READ) {
-            let filter = Node::leaf("_id", Op::In(ids.to_vec()));
-            let filter = self.collection.scope.of::<D>(filter);
+            let filter = self.collection.with_ids(ids.to_vec());
             let finding = collection.find(filter).read_preference(ReadPreference::primary());
             let found: Vec<RawDocumentBuf> = match session.as_deref_mut() {
                 Some(session) => {

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc, to_vec};
-use crate::collection::encrypted::SAFE_CONTENT;
 use crate::collection::outdated::Upgrade;
+use crate::collection::protection::SAFE_CONTENT;
 use crate::driver::{self, WriteModel, options::ServerRequirement};
 
 /// A write that can be sent.

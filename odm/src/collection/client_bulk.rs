@@ -55,7 +55,7 @@ impl<'a> ClientBulk<'a> {
         operation: &'static str,
         built: Result<Built<WriteModel>>,
     ) -> Self {
-        if self.encrypted.is_none() && collection.is_encrypted() {
+        if self.encrypted.is_none() && collection.gate().is_ok_and(|gate| gate.is_encrypted()) {
             self.encrypted = Some(D::NAME);
         }
         let built = built.and_then(|built| match collection.inner.database().client() {

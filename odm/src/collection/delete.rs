@@ -5,11 +5,10 @@ use std::pin::Pin;
 use crate::ast::filter::Node;
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
+use crate::collection::gate::{How, Targets};
 use crate::collection::kind;
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
-use crate::collection::update::Ready;
-use crate::collection::write::{checked, prepare};
 use crate::driver::options::DeleteOptions;
 use crate::driver::{self, UpdateResult, action};
 use crate::error::Result;
@@ -104,15 +103,23 @@ impl<'a, D: Model> Delete<'a, D> {
 
     /// The driver's action with all options.
     fn action(self) -> Result<Deleting<'a>> {
-        if self.many {
-            self.collection.check_one_document("delete_many")?;
-        }
+        let gate = self.collection.gate()?;
         let inner = &self.collection.inner;
+        let targets = if self.many {
+            Targets::Many("delete_many")
+        } else {
+            Targets::One
+        };
         if !self.permanently
             && let Some(change) = deletion::<D>()
         {
-            let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
-            let (filter, update) = (prepared.filter, Ready(prepared.update));
+            let how = How {
+                targets,
+                upsert: false,
+                scope: self.collection.scope,
+            };
+            let prepared = gate.update(self.filter, change, how)?;
+            let (filter, update) = (prepared.filter, prepared.update);
             let options = requiring!(self.options, kind::of_soft_delete::<D>());
             return Ok(if self.many {
                 let updating = inner.update_many(filter, update).with_options(options.into());
@@ -122,8 +129,7 @@ impl<'a, D: Model> Delete<'a, D> {
                 Deleting::UpdateOne(in_session!(self.session, updating))
             });
         }
-        let filter = checked(self.collection, self.filter)?;
-        let filter = self.collection.scope.of::<D>(filter);
+        let filter = gate.write(self.filter, targets)?;
         let deleting = if self.many {
             inner.delete_many(filter)
         } else {
@@ -187,7 +193,7 @@ impl<'a, D: Model> IntoFuture for Delete<'a, D> {
 
     fn into_future(self) -> Self::IntoFuture {
         let operation = if self.many { "delete_many" } else { "delete_one" };
-        let call = Call::new::<D>(self.collection.namespace(), operation).query(&self.filter);
+        let call = Call::new::<D>(self.collection.namespace(), operation).query(self.filter.as_ref().ok());
         call.observe_boxed(match self.sending() {
             Ok(sending) => sending,
             Err(error) => Box::pin(async move { Err(error) }),

@@ -9,6 +9,7 @@ use crate::bson::Bson;
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::value_at;
+use crate::collection::gate::Sendable;
 use crate::driver::action;
 use crate::driver::options::DistinctOptions;
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ use crate::path::{AsPath, RawPath, check_path, value_path};
 
 /// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
 /// field.
-fn of_variants(field: &RawPath, filter: Node) -> Result<Node> {
+fn of_variants(field: &RawPath, filter: Sendable<Node>) -> Result<Sendable<Node>> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
     let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
     tagged.into_iter().try_fold(filter, |filter, (variant, tag)| {
@@ -31,7 +32,8 @@ fn of_variants(field: &RawPath, filter: Node) -> Result<Node> {
                 variant.key,
             )));
         }
-        Ok(filter.and(Node::leaf(variant.key.clone(), Op::Eq(tag.into()))))
+        let tagged = Node::leaf(variant.key.clone(), Op::Eq(tag.into()));
+        Ok(filter.with(|filter| filter.and(tagged)))
     })
 }
 
@@ -63,9 +65,9 @@ pub struct Distinct<'a, D, T> {
 impl<'a, D: Model, T> Distinct<'a, D, T> {
     pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Node>) -> Self {
         let filter = collection
-            .scoped(filter)
+            .readable(filter)
             .and_then(|filter| of_variants(field, filter));
-        let call = Call::new::<D>(collection.namespace(), "distinct").query(&filter);
+        let call = Call::new::<D>(collection.namespace(), "distinct").query(filter.as_deref().ok());
         let action = filter.map(|filter| collection.inner.distinct(field.dotted(), filter));
         Distinct {
             call,

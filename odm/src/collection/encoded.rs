@@ -2,12 +2,12 @@
 //! and the maintained fields.
 
 use crate::ast::filter::{Node, Op};
-use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, decode_document, doc};
+use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
-use crate::collection::encrypted::encryptable;
-use crate::collection::write::{with_new_id, without_id};
+use crate::collection::gate::{Gate, Sendable};
+use crate::collection::write::{decoded, with_new_id, without_id};
 use crate::driver::options::ReadPreference;
 use crate::error::{Error, Result, ValueError};
 use crate::managed::{WriteKind, Written};
@@ -15,7 +15,7 @@ use crate::model::Model;
 
 /// A document to be written.
 pub(super) struct Encoded {
-    pub(super) raw: RawDocumentBuf,
+    pub(super) raw: Sendable<RawDocumentBuf>,
     /// What differs from the struct.
     pub(super) written: Written,
     /// The version that the stored document must have.
@@ -43,8 +43,8 @@ impl Version {
     }
 
     /// Adds the condition that the stored document has this version.
-    pub(super) fn of(&self, filter: Node) -> Node {
-        filter.and(Node::leaf(self.field, Op::Eq(self.old.clone())))
+    pub(super) fn of(&self, filter: Sendable<Node>) -> Sendable<Node> {
+        filter.with(|filter| filter.and(Node::leaf(self.field, Op::Eq(self.old.clone()))))
     }
 }
 
@@ -75,15 +75,16 @@ pub(super) fn validated<D: Model>(document: &D) -> Result<()> {
 
 /// A document to insert, and the values that it has instead of those of the struct.
 pub(super) fn for_insert<D: Model>(
-    collection: &Collection<D>,
+    gate: &Gate<'_, D>,
     document: &D,
-) -> Result<(RawDocumentBuf, Written)> {
+) -> Result<(Sendable<RawDocumentBuf>, Written)> {
+    gate.check_documents()?;
     let mut written = Written::default();
     let is_new = document.lacks_id();
     let changed = checked(document, WriteKind::Insert)?;
     let document = changed.as_ref().unwrap_or(document);
     let raw = if document.lacks_id() {
-        with_new_id(collection, document)?
+        with_new_id(gate.collection(), document)?
     } else {
         codec::to_raw(document)?
     };
@@ -91,11 +92,10 @@ pub(super) fn for_insert<D: Model>(
         let id = raw.get("_id").ok().flatten();
         written.id = id.and_then(|id| Bson::try_from(id).ok());
     }
-    let raw = encryptable::<D>(raw)?;
     let behavior = D::BEHAVIOR;
     let dates = [behavior.created_at, behavior.updated_at];
     if dates == [None, None] && behavior.schema.is_none() {
-        return Ok((raw, written));
+        return Ok((gate.document(raw)?, written));
     }
     let mut stored = decoded(&raw)?;
     if let Some(schema) = behavior.schema {
@@ -107,60 +107,61 @@ pub(super) fn for_insert<D: Model>(
     }
     written.created_at = behavior.created_at.map(|_| now);
     written.updated_at = behavior.updated_at.map(|_| now);
-    Ok((codec::to_raw(&stored)?, written))
+    Ok((gate.document(codec::to_raw(&stored)?)?, written))
 }
 
 /// The fields of a document to insert whose id is `None`, and is given by a filter. Without maintained
 /// fields.
-pub(super) fn for_insert_without_id<D: Model>(document: &D) -> Result<RawDocumentBuf> {
+pub(super) fn for_insert_without_id<D: Model>(
+    gate: &Gate<'_, D>,
+    document: &D,
+) -> Result<Sendable<RawDocumentBuf>> {
+    gate.check_documents()?;
     let changed = checked(document, WriteKind::Insert)?;
-    encryptable::<D>(codec::to_raw(changed.as_ref().unwrap_or(document))?)
+    gate.document(codec::to_raw(changed.as_ref().unwrap_or(document))?)
 }
 
 /// A document that replaces the stored one. Without an id, so that the stored document keeps its own,
 /// if its id is `None`.
-pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
+pub(super) fn for_replacement<D: Model>(gate: &Gate<'_, D>, document: &D) -> Result<Encoded> {
+    gate.check_documents()?;
     let changed = checked(document, WriteKind::Replace)?;
     let document = changed.as_ref().unwrap_or(document);
     if document.lacks_id() {
-        return replacing::<D>(without_id(document)?);
+        return replacing(gate, without_id(document)?);
     }
-    let raw = encryptable::<D>(codec::to_raw(document)?)?;
+    let raw = codec::to_raw(document)?;
     let behavior = D::BEHAVIOR;
     if behavior.version.is_none() && behavior.updated_at.is_none() && behavior.schema.is_none() {
         return Ok(Encoded {
-            raw,
+            raw: gate.document(raw)?,
             written: Written::default(),
             version: None,
         });
     }
-    replacing::<D>(decoded(&raw)?)
+    replacing(gate, decoded(&raw)?)
 }
 
 /// A document to save: inserted or replaced by its id, which is generated if it is `None`.
-pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Result<Encoded> {
-    collection.check_encrypts()?;
+pub(super) fn for_save<D: Model>(gate: &Gate<'_, D>, document: &D) -> Result<Encoded> {
+    gate.check_documents()?;
     let is_new = document.lacks_id();
     let changed = checked(document, WriteKind::Replace)?;
     let document = changed.as_ref().unwrap_or(document);
     let raw = if document.lacks_id() {
-        with_new_id(collection, document)?
+        with_new_id(gate.collection(), document)?
     } else {
         codec::to_raw(document)?
     };
     let id = raw.get("_id").ok().flatten();
     let id = id.and_then(|id| Bson::try_from(id).ok()).filter(|_| is_new);
-    let mut encoded = replacing::<D>(decoded(&raw)?)?;
+    let mut encoded = replacing(gate, decoded(&raw)?)?;
     encoded.written.id = id;
     Ok(encoded)
 }
 
-pub(super) fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
-    decode_document(raw.as_bytes()).map_err(|e| Error::encode("", ValueError::new(e.message())))
-}
-
 /// Sets the maintained fields of a replacement.
-fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
+fn replacing<D: Model>(gate: &Gate<'_, D>, mut document: Document) -> Result<Encoded> {
     let mut written = Written::default();
     let mut version = None;
     if let Some(schema) = D::BEHAVIOR.schema {
@@ -193,7 +194,7 @@ fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
         written.updated_at = Some(now);
     }
     Ok(Encoded {
-        raw: encryptable::<D>(codec::to_raw(&document)?)?,
+        raw: gate.document(codec::to_raw(&document)?)?,
         written,
         version,
     })
@@ -202,7 +203,7 @@ fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
 impl<D: Model> Collection<D> {
     /// The error of a replacement whose version no stored document has, if a document matches without
     /// the version.
-    pub(super) async fn check_conflict(&self, filter: Node, session: Session<'_>) -> Result<()> {
+    pub(super) async fn check_conflict(&self, filter: Sendable<Node>, session: Session<'_>) -> Result<()> {
         let finding = self
             .inner
             .find_one(filter)

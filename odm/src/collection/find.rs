@@ -8,6 +8,7 @@ use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::documents::Documents;
+use crate::collection::gate::Sendable;
 use crate::collection::keyset::{self, KeysetPage};
 use crate::collection::page::Page;
 use crate::driver::action;
@@ -38,7 +39,7 @@ fn boxed<'a, T>(
 #[must_use = "nothing is sent before the query, or a method such as `first`, is awaited"]
 pub struct Find<'a, D, T = D> {
     pub(super) collection: &'a Collection<D>,
-    pub(super) filter: Result<Node>,
+    pub(super) filter: Result<Sendable<Node>>,
     pub(super) options: FindOptions,
     /// The fields to read. `None` for all.
     pub(super) projection: Option<Document>,
@@ -52,7 +53,7 @@ impl<'a, D: Model> Find<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
         Find {
             collection,
-            filter: collection.scoped(filter),
+            filter: collection.readable(filter),
             options: FindOptions::default(),
             projection: None,
             sort: None,
@@ -124,9 +125,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// ```
     pub fn filter(mut self, filter: Filter<D>) -> Self {
         self.filter = self.filter.and_then(|all| {
-            let filter = filter.into_node()?;
-            self.collection.check_filter(&filter)?;
-            Ok(all.and(filter))
+            let filter = filter.into_node();
+            self.collection.gate()?.narrowed(all, filter)
         });
         self
     }
@@ -220,7 +220,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     pub fn stream(self) -> impl Future<Output = Result<Documents<T>>> + Send + use<'a, D, T> {
         let namespace = self.collection.namespace().clone();
         let read_as = self.read_as;
-        let call = Call::new::<D>(self.collection.namespace(), "find").query(&self.filter);
+        let call = Call::new::<D>(self.collection.namespace(), "find").query(self.filter.as_deref().ok());
         // Not inside the future, which would then contain both the query and the driver's action.
         let finding = self.into_driver().map(IntoFuture::into_future);
         let documents = Documents::of(namespace, read_as, call.clone());

@@ -8,11 +8,12 @@ use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Kept, Session, awaitable, forward_options, in_session, with_kept};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
+use crate::collection::gate::{How, Sendable, Targets};
 use crate::collection::outdated::{Sent, Upgrading, after_upgrade, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
-use crate::collection::update::{Ready, ReadyUpdate};
-use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
+use crate::collection::update::ReadyUpdate;
+use crate::collection::write::{check_upsert_filter, check_upsert_without_id};
 use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
@@ -67,7 +68,7 @@ impl<D: Model> Collection<D> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         document: &D,
     ) -> FindOneAndReplace<'_, D> {
-        FindOneAndReplace::new(self, filter_of(filter), document.into())
+        FindOneAndReplace::new(self, filter_of(filter), Replacement::of(self, document))
     }
 }
 
@@ -207,7 +208,7 @@ macro_rules! find_and_modify {
             }
 
             fn call(&self) -> Call {
-                let call = Call::new::<D>(self.collection.namespace(), stringify!($operation)).query(&self.filter);
+                let call = Call::new::<D>(self.collection.namespace(), stringify!($operation)).query(self.filter.as_ref().ok());
                 $(let call = self.$change.described(call);)?
                 call
             }
@@ -282,10 +283,11 @@ pub(super) struct Replacement {
     lacks_id: bool,
 }
 
-impl<D: Model> From<&D> for Replacement {
-    fn from(document: &D) -> Self {
+impl Replacement {
+    pub(super) fn of<D: Model>(collection: &Collection<D>, document: &D) -> Self {
+        let gate = collection.gate();
         Replacement {
-            document: for_replacement(document),
+            document: gate.and_then(|gate| for_replacement(&gate, document)),
             lacks_id: document.lacks_id(),
         }
     }
@@ -386,14 +388,14 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
     /// The filter and the update, with all options.
     fn ready(self) -> Result<ReadyUpdate<'a, FindOneAndUpdateOptions>> {
         let mut options = with_kept!(self.options, self.kept);
-        self.collection.check_returned(options.returns_original())?;
-        let prepared = prepare(
-            self.collection,
-            self.collection.scope,
-            self.filter,
-            self.update,
-            options.is_upsert(),
-        )?;
+        let gate = self.collection.gate()?;
+        gate.check_returned(options.returns_original())?;
+        let how = How {
+            targets: Targets::One,
+            upsert: options.is_upsert(),
+            scope: self.collection.scope,
+        };
+        let prepared = gate.update(self.filter, self.update, how)?;
         if !prepared.array_filters.is_empty() {
             options = options.add_array_filters(prepared.array_filters);
         }
@@ -415,9 +417,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
 
     fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
         let ready = self.ready()?;
-        let updating = ready
-            .collection
-            .find_one_and_update(ready.filter, Ready(ready.update));
+        let updating = ready.collection.find_one_and_update(ready.filter, ready.update);
         Ok(in_session!(ready.session, updating.with_options(ready.options)))
     }
 
@@ -442,7 +442,7 @@ impl Upgrading for ReadyUpdate<'_, FindOneAndUpdateOptions> {
         let options = limit.of(self.options.clone(), FindOneAndUpdateOptions::timeout);
         let updating = self
             .collection
-            .find_one_and_update(self.filter.clone(), Ready(self.update.clone()));
+            .find_one_and_update(self.filter.clone(), self.update.clone());
         let sending = in_session!(session, updating.with_options(options)).into_future();
         Box::pin(async move {
             let result = sending.await.map_err(Into::into);
@@ -498,17 +498,18 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         filter: Result<Node>,
         replacement: Replacement,
         options: &FindOneAndReplaceOptions,
-    ) -> Result<(Node, Encoded)> {
-        collection.check_encrypts()?;
-        let filter = checked(collection, filter)?;
-        collection.check_returned(options.returns_original())?;
+    ) -> Result<(Sendable<Node>, Encoded)> {
+        let gate = collection.gate()?;
+        let filter = gate.write(filter, Targets::One)?;
+        gate.check_documents()?;
+        gate.check_returned(options.returns_original())?;
         if options.is_upsert() {
             check_upsert_filter(&filter)?;
         }
         if options.is_upsert() && replacement.lacks_id {
             check_upsert_without_id(collection, &filter)?;
         }
-        Ok((collection.scope.of::<D>(filter), replacement.document?))
+        Ok((filter, replacement.document?))
     }
 
     fn explained(self) -> Result<action::Explain<'a>> {
@@ -521,7 +522,7 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         };
         let replacing = collection
             .inner
-            .find_one_and_replace(filter, &document.raw)
+            .find_one_and_replace(filter, &*document.raw)
             .with_options(options);
         Ok(in_session!(self.session, replacing).explain())
     }
@@ -539,7 +540,7 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         let Some(version) = &document.version else {
             let replacing = collection
                 .inner
-                .find_one_and_replace(filter, &document.raw)
+                .find_one_and_replace(filter, &*document.raw)
                 .with_options(options);
             let sending = in_session!(session, replacing).into_future();
             return Ok(Box::pin(async move { Ok(sending.await?) }));
@@ -550,7 +551,7 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         Ok(Box::pin(async move {
             let replacing = collection
                 .inner
-                .find_one_and_replace(versioned, &document.raw)
+                .find_one_and_replace(versioned, &*document.raw)
                 .with_options(options);
             let found = in_session!(session.as_deref_mut(), replacing)
                 .await
@@ -591,15 +592,21 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
     fn action(self) -> Result<Deleting<'a>> {
         let inner = &self.collection.inner;
         let options = with_kept!(self.options, self.kept);
-        self.collection.check_returned(options.returns_original())?;
+        let gate = self.collection.gate()?;
+        gate.check_returned(options.returns_original())?;
         if let Some(change) = deletion::<D>() {
-            let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
+            let how = How {
+                targets: Targets::One,
+                upsert: false,
+                scope: self.collection.scope,
+            };
+            let prepared = gate.update(self.filter, change, how)?;
             let deleting = inner
-                .find_one_and_update(prepared.filter, Ready(prepared.update))
+                .find_one_and_update(prepared.filter, prepared.update)
                 .with_options(requiring!(options, kind::of_soft_delete::<D>()).into());
             return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
-        let filter = checked(self.collection, self.filter)?;
+        let filter = gate.write(self.filter, Targets::One)?;
         let options = requiring!(options, kind::of_delete::<D>(false));
         let deleting = inner.find_one_and_delete(filter).with_options(options);
         Ok(Deleting::Delete(in_session!(self.session, deleting)))

@@ -1,11 +1,14 @@
 //! Handles: the collection of another name or database, or with other options.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
+use crate::collection::rows::Rows;
 use crate::collection::soft_delete::Scope;
 use crate::driver::{self, Namespace, options};
+use crate::error::Result;
 
 impl<D> Collection<D> {
     /// The typed view of a collection of the driver, with its name, concerns and read preference.
@@ -23,6 +26,7 @@ impl<D> Collection<D> {
         Collection {
             inner: collection.clone_with_type(),
             scope: Scope::Live,
+            rows: None,
             document: PhantomData,
         }
     }
@@ -76,16 +80,24 @@ impl<D> Collection<D> {
         Collection {
             inner,
             scope: self.scope,
+            rows: self.rows.clone(),
             document: PhantomData,
+        }
+    }
+
+    /// The same collection with the rows of a scope.
+    pub(super) fn with_rows(&self, rows: Arc<Result<Rows>>) -> Self {
+        Collection {
+            rows: Some(rows),
+            ..self.clone()
         }
     }
 
     /// The same collection with another scope.
     pub(super) fn with_scope(&self, scope: Scope) -> Self {
         Collection {
-            inner: self.inner.clone(),
             scope,
-            document: PhantomData,
+            ..self.clone()
         }
     }
 

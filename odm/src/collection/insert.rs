@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::bson::RawDocumentBuf;
 use crate::bson::codec::AppendDocument;
-use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::{for_insert, validated};
+use crate::collection::gate::Sendable;
 use crate::collection::save::Reference;
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, ErrorKind, InsertManyResult, InsertOneResult};
@@ -116,12 +116,13 @@ impl<'a, D: Model> InsertOne<'a, D> {
     }
 
     async fn run(self) -> Result<InsertOneResult> {
-        let is_encrypted = self.collection.check_encrypts()?;
+        let gate = self.collection.gate()?;
         let document = self.document.document();
-        if document.lacks_id() || D::BEHAVIOR.changes_documents() || is_encrypted {
+        let plain = gate.written_by_model(document)?;
+        let Some(plain) = plain.filter(|_| !document.lacks_id() && !D::BEHAVIOR.changes_documents()) else {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
-                let (document, written) = for_insert(self.collection, self.document.document())?;
+                let (document, written) = for_insert(&gate, self.document.document())?;
                 let mut reference = self.document;
                 reference.write_id(&written)?;
                 let inserting = send_one(&self.collection.inner, &document, self.options, self.session);
@@ -133,15 +134,9 @@ impl<'a, D: Model> InsertOne<'a, D> {
                 result
             })
             .await;
-        }
+        };
         validated(document)?;
-        send_one(
-            &self.collection.inner,
-            &codec::appended(document),
-            self.options,
-            self.session,
-        )
-        .await
+        send_one(&self.collection.inner, &plain, self.options, self.session).await
     }
 }
 
@@ -149,7 +144,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
 /// which therefore does not contain the action.
 fn send_one<'a, T: AppendDocument + Send + Sync>(
     collection: &'a DriverCollection,
-    document: &'a T,
+    document: &'a Sendable<T>,
     options: InsertOneOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<InsertOneResult>> + Send {
@@ -196,15 +191,21 @@ impl<'a, D: Model> InsertMany<'a, D> {
         if self.documents.is_empty() {
             return Ok(InsertManyResult::default());
         }
-        let has_changes = self.collection.check_encrypts()? || D::BEHAVIOR.changes_documents();
-        if has_changes || self.documents.iter().any(|d| d.document().lacks_id()) {
+        let gate = self.collection.gate()?;
+        let plain = self
+            .documents
+            .iter()
+            .map(|item| gate.written_by_model(item.document()));
+        let plain: Option<Vec<_>> = plain.collect::<Result<_>>()?;
+        let lacks_id = self.documents.iter().any(|item| item.document().lacks_id());
+        let Some(plain) = plain.filter(|_| !lacks_id && !D::BEHAVIOR.changes_documents()) else {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
-                let mut documents: Vec<RawDocumentBuf> = Vec::with_capacity(self.documents.len());
+                let mut documents: Vec<Sendable<RawDocumentBuf>> = Vec::with_capacity(self.documents.len());
                 // The documents of the caller that are changed, with their indexes.
                 let mut exclusive = Vec::new();
                 for (index, item) in self.documents.into_iter().enumerate() {
-                    let (document, written) = for_insert(self.collection, item.document())?;
+                    let (document, written) = for_insert(&gate, item.document())?;
                     documents.push(document);
                     if let Item::Exclusive(document) = item {
                         exclusive.push((index, Reference::Exclusive(document), written));
@@ -224,20 +225,18 @@ impl<'a, D: Model> InsertMany<'a, D> {
                 result.and_then(|result| written_back.map(|()| result))
             })
             .await;
+        };
+        for item in &self.documents {
+            validated(item.document())?;
         }
-        for document in &self.documents {
-            validated(document.document())?;
-        }
-        let documents = self.documents.iter().map(|item| codec::appended(item.document()));
-        let documents: Vec<_> = documents.collect();
-        send_many(&self.collection.inner, &documents, self.options, self.session).await
+        send_many(&self.collection.inner, &plain, self.options, self.session).await
     }
 }
 
 /// Inserts documents in their stored form; see [`send_one`].
 fn send_many<'a, T: AppendDocument + Send + Sync>(
     collection: &'a DriverCollection,
-    documents: &'a [T],
+    documents: &'a [Sendable<T>],
     options: InsertManyOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<InsertManyResult>> + Send {

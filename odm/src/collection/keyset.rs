@@ -42,8 +42,8 @@ pub(super) async fn read<D: Model, T: Output>(
     let forward = start.as_ref().is_none_or(|t| t.direction == Direction::Forward);
     let filter = find.filter.clone().map(|filter| match &start {
         None => filter,
-        Some(token) if filter.is_empty() => after_keys(&keys, token),
-        Some(token) => Node::All(vec![filter, after_keys(&keys, token)]),
+        Some(token) if filter.is_empty() => filter.with(|_| after_keys(&keys, token)),
+        Some(token) => filter.with(|filter| Node::All(vec![filter, after_keys(&keys, token)])),
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();

@@ -1,5 +1,6 @@
 //! The maintained fields in updates: the version is incremented, and the times are set.
 
+use crate::ast::part::RawPart;
 use crate::ast::update::{Changes, Operator};
 use crate::bson::{Bson, DateTime, Document, doc};
 use crate::error::{Error, Result};
@@ -60,7 +61,7 @@ pub(super) fn add<D: Model>(changes: &mut Changes, upsert: bool) -> Result<()> {
                 fields.insert(field, doc! { "$ifNull": [format!("${field}"), now] });
             }
             if !fields.is_empty() {
-                stages.push(doc! { "$set": fields });
+                stages.push(RawPart::checked(doc! { "$set": fields }));
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::ast::filter::Node;
 use crate::bson::{Bson, RawDocument, RawDocumentBuf, doc};
 use crate::collection::action::awaitable;
 use crate::collection::decode::upgraded;
-use crate::collection::encrypted::first_encrypted;
+use crate::collection::protection::first_encrypted;
 use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{Collation, FindOptions, ReadPreference, WriteConcern};
 use crate::driver::{self, ErrorKind, WriteError, WriteModel};
@@ -283,12 +283,12 @@ impl<'a, D: Model> Migrate<'a, D> {
     }
 
     fn call(&self) -> Call {
-        Call::new::<D>(self.collection.namespace(), "migrate").query(&self.filter)
+        Call::new::<D>(self.collection.namespace(), "migrate").query(self.filter.as_ref().ok())
     }
 
     pub(crate) async fn run(self) -> Result<Migration> {
         let mut migration = Migration::default();
-        let filter = self.filter?.to_document();
+        let filter = self.collection.gate()?.read_all(self.filter)?.to_document();
         let Some(version) = D::BEHAVIOR.schema else {
             return Ok(migration);
         };

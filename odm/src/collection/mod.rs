@@ -24,23 +24,24 @@ mod delete;
 mod distinct;
 mod documents;
 mod encoded;
-mod encrypted;
-mod encrypted_models;
-mod encrypted_ranges;
-mod encrypted_stages;
 mod filtered;
 mod find;
 mod find_and_modify;
+mod gate;
 mod handle;
 mod insert;
 mod keyset;
 pub(crate) mod kind;
 mod maintained;
+mod marks;
 pub(crate) mod migrate;
 pub(crate) mod outdated;
 mod page;
 mod pipeline;
+mod protection;
+mod ranges;
 mod read;
+mod rows;
 mod save;
 pub(crate) mod sharded;
 mod soft_delete;
@@ -55,17 +56,18 @@ pub use client_bulk::ClientBulk;
 pub use delete::Delete;
 pub use distinct::Distinct;
 pub use documents::Documents;
-pub(crate) use encrypted::{SAFE_CONTENT, first_encrypted, is_about};
-pub(crate) use encrypted_models::EncryptedReads;
 pub use filtered::Filtered;
 pub use find::Find;
 pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate};
 pub use insert::{InsertMany, InsertOne, Insertable};
 pub use keyset::KeysetPage;
 pub(crate) use keyset::lookup;
+pub(crate) use marks::Marks;
 pub use migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason};
 pub use page::Page;
+pub(crate) use protection::{SAFE_CONTENT, first_encrypted, is_about};
 pub use read::{Count, EstimatedCount, Exists, FindOne, FindOneFuture};
+use rows::ScopedRows;
 pub use save::{Save, Saved};
 pub(crate) use soft_delete::Scope;
 pub use update::{Replace, UpdateMany, UpdateOne};
@@ -152,6 +154,8 @@ pub struct Collection<D> {
     inner: driver::Collection<RawDocumentBuf>,
     /// Which documents of a model with soft deletion the operations find.
     scope: Scope,
+    /// The fields that [`scoped`](Collection::scoped) fixes.
+    rows: ScopedRows,
     document: PhantomData<fn() -> D>,
 }
 

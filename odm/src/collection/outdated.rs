@@ -17,10 +17,11 @@ use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
 use crate::collection::bulk_versions::{Built, Effect};
 use crate::collection::decode::upgraded;
-use crate::collection::encrypted::first_encrypted;
+use crate::collection::gate::Sendable;
 use crate::collection::migrate::{
     ATTEMPTS, BATCH_BYTES, BATCH_SIZE, MigrationFailureReason, id_of, is_collated, replacement,
 };
+use crate::collection::protection::first_encrypted;
 use crate::collection::update::ReadyUpdate;
 use crate::driver::options::{
     BulkWriteOptions, FindOptions, PrecedingOptions, ReadConcern, ReadPreference, WriteConcern,
@@ -44,10 +45,11 @@ pub(super) const fn is_upgraded<D: Model>() -> bool {
 }
 
 /// Adds the condition that the document does not have an older version.
-pub(super) fn guarded<D: Model>(filter: Node) -> Node {
+pub(super) fn guarded<D: Model>(filter: Sendable<Node>) -> Sendable<Node> {
     match D::BEHAVIOR.schema {
         Some(schema) if const { is_upgraded::<D>() } => {
-            filter.and(Node::leaf(schema.field, Op::Gte(schema.stored())))
+            let is_present = Node::leaf(schema.field, Op::Gte(schema.stored()));
+            filter.with(|filter| filter.and(is_present))
         }
         _ => filter,
     }
@@ -175,7 +177,10 @@ impl Upgrade {
     /// The upgrade before an update by an id in a bulk write.
     pub(super) fn before_id<D: Model>(collection: &Collection<D>, id: &Bson) -> Option<Box<Self>> {
         let version = D::BEHAVIOR.schema.filter(|_| const { is_upgraded::<D>() })?;
-        let wanted = Wanted::Ids(vec![id.clone()], collection.scope.condition::<D>());
+        let wanted = Wanted::Ids(
+            vec![id.clone()],
+            collection.scope_condition().map(|scope| scope.to_document()),
+        );
         let options = PrecedingOptions::default();
         Some(Box::new(Self::new(collection, version, wanted, options)))
     }

@@ -3,35 +3,37 @@
 //! A stage that creates a new document loses fields that the ODM maintains, and can contain plain values of encrypted
 //! fields. The stages are sent as they are or refused, so that what is sent is what the application wrote.
 
+use crate::ast::part::RawPart;
 use crate::bson::{Bson, Document, doc};
-use crate::collection::encrypted::is_about;
-use crate::collection::encrypted_models::encrypted_fields;
+use crate::collection::protection::is_about;
+use crate::collection::rows::Rows;
 use crate::error::{Error, Result};
 use crate::model::Model;
 
-/// Rejects stages that can set or remove a field that the model maintains or encrypts, or `_id` if `gets_id`. Models
-/// without such fields accept every stage.
-pub(super) fn check<D: Model>(stages: &[Document], gets_id: bool) -> Result<()> {
+/// Rejects stages that can set or remove a field that the model maintains or encrypts or that a scope fixes, or `_id` if `gets_id`.
+/// Without such fields every stage is accepted.
+pub(super) fn check<'s, D: Model>(
+    stages: impl Iterator<Item = &'s Document>,
+    encrypted: &[String],
+    fixed: &[&str],
+    gets_id: bool,
+) -> Result<()> {
     let behavior = D::BEHAVIOR;
     let schema = behavior.schema.map(|schema| schema.field);
     let kept = [behavior.version, behavior.created_at, schema];
-    let encrypted: &[String] = match encrypted_fields::<D>() {
-        Some(Ok(paths)) => paths,
-        _ => &[],
-    };
-    if kept.iter().all(Option::is_none) && encrypted.is_empty() && !gets_id {
+    if kept.iter().all(Option::is_none) && encrypted.is_empty() && fixed.is_empty() && !gets_id {
         return Ok(());
     }
     let maintained = kept
         .into_iter()
         .chain([behavior.updated_at, Some("_id")])
         .flatten();
-    for (operator, argument) in stages.iter().flatten() {
+    for (operator, argument) in stages.flatten() {
         let Some(changed) = changed(operator, argument) else {
             return Err(Error::update(
                 "",
                 format!(
-                    "the stage `{operator}` can set or remove fields that model `{}` maintains or encrypts: its updates accept `$set`, \
+                    "the stage `{operator}` can set or remove fields that model `{}` maintains or encrypts, or that a scope fixes: updates accept `$set`, \
                      `$addFields` and `$unset` of other fields; to replace a document use `replace` or `save`, and to send any stage \
                      `driver()`",
                     D::NAME
@@ -43,6 +45,9 @@ pub(super) fn check<D: Model>(stages: &[Document], gets_id: bool) -> Result<()> 
             let reason = "the field is encrypted, and the stages of an update cannot set it, because the values of expressions are sent as \
                           they are; use `set`, and set the other fields of a document that contains it by their own paths";
             return Err(Error::update(field.clone(), reason));
+        }
+        if let Some(field) = fixed.iter().find(|field| is_changed(field)) {
+            return Err(Rows::fixed_field(field));
         }
         if let Some(field) = maintained.clone().find(|field| is_changed(field)) {
             let reason =
@@ -75,13 +80,14 @@ pub(super) fn can_give_id(stage: &Document) -> bool {
 /// Adds an id for the document that the upsert may insert. The stages keep the id of an existing document.
 ///
 /// For an `ObjectId` the pipeline does not change, since the server adds one itself.
-pub(super) fn add_id<D: Model>(stages: &mut Vec<Document>, id: Bson) -> Result<()> {
+pub(super) fn add_id<D: Model>(stages: &mut Vec<RawPart>, id: Bson) -> Result<()> {
     if matches!(id, Bson::ObjectId(_)) {
         return Ok(());
     }
-    check::<D>(stages, true)?;
-    stages.push(doc! { "$set": { "_id": {
+    // The fields that are encrypted or fixed were checked before.
+    check::<D>(stages.iter().map(|stage| &stage.document), &[], &[], true)?;
+    stages.push(RawPart::checked(doc! { "$set": { "_id": {
         "$cond": [{ "$eq": [{ "$type": "$_id" }, "missing"] }, { "$literal": id }, "$_id"]
-    } } });
+    } } }));
     Ok(())
 }

@@ -97,10 +97,10 @@ pub struct FindOne<'a, D, T = D> {
 
 impl<'a, D: Model> FindOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
-        let filter = collection.scoped(filter);
+        let filter = collection.readable(filter);
         FindOne {
             collection,
-            call: Call::new::<D>(collection.namespace(), "find_one").query(&filter),
+            call: Call::new::<D>(collection.namespace(), "find_one").query(filter.as_deref().ok()),
             action: filter.map(|filter| collection.inner.find_one(filter)),
             kept: Kept::default(),
             read_as: ReadAs::model(),
@@ -282,9 +282,9 @@ pub struct Exists<'a, D> {
 
 impl<'a, D: Model> Exists<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
-        let filter = collection.scoped(filter);
+        let filter = collection.readable(filter);
         Exists {
-            call: Call::new::<D>(collection.namespace(), "exists").query(&filter),
+            call: Call::new::<D>(collection.namespace(), "exists").query(filter.as_deref().ok()),
             action: filter.map(|filter| collection.inner.find_one(filter)),
             document: PhantomData,
         }
@@ -335,9 +335,9 @@ pub struct Count<'a, D> {
 
 impl<'a, D: Model> Count<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Node>) -> Self {
-        let filter = collection.scoped(filter);
+        let filter = collection.readable(filter);
         Count {
-            call: Call::new::<D>(collection.namespace(), "count").query(&filter),
+            call: Call::new::<D>(collection.namespace(), "count").query(filter.as_deref().ok()),
             action: filter.map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
         }
@@ -385,7 +385,12 @@ impl<'a> EstimatedCount<'a> {
     pub(super) fn new<D: Model>(collection: &'a Collection<D>) -> Self {
         EstimatedCount {
             call: Call::new::<D>(collection.namespace(), "estimated_count"),
-            action: Ok(collection.inner.estimated_document_count()),
+            action: match &collection.rows {
+                None => Ok(collection.inner.estimated_document_count()),
+                Some(_) => Err(Error::argument(
+                    "`estimated_count` counts all documents of the collection, and the handle has a scope: use `count`",
+                )),
+            },
         }
     }
 

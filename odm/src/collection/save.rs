@@ -7,10 +7,12 @@ use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use crate::codec;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk_versions::{Built, Effect, Replaced, id_key};
-use crate::collection::encoded::{Encoded, decoded, for_save};
-use crate::collection::encrypted::first_encrypted;
+use crate::collection::encoded::{Encoded, for_save};
+use crate::collection::gate::{Gate, Sendable, Targets};
+use crate::collection::protection::first_encrypted;
 use crate::collection::sharded::explained;
 use crate::collection::update::{Target, replace};
+use crate::collection::write::decoded;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT, kind};
 use crate::driver::options::{ReadPreference, ReplaceOneOptions};
 use crate::driver::{UpdateResult, WriteModel};
@@ -172,15 +174,16 @@ impl<'a, D: Model> Save<'a, D> {
 
     async fn run(mut self) -> Result<UpdateResult> {
         let collection = self.collection;
-        let encoded = for_save(collection, self.document.document())?;
-        let filter = of_saved(collection, &encoded)?;
+        let gate = collection.gate()?;
+        let encoded = for_save(&gate, self.document.document())?;
+        let filter = of_saved(&gate, &encoded)?;
         let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
         self.document.write_id(&written)?;
         let result = match D::BEHAVIOR.created_at {
             // A stage of a pipeline cannot set encrypted fields.
             Some(field) if first_encrypted::<D>().is_some() => {
-                let saving = save_encrypted(collection, field, filter, encoded, options, self.session);
+                let saving = save_encrypted(&gate, field, filter, encoded, options, self.session);
                 let (result, created) = Box::pin(saving).await?;
                 written.created_at = created;
                 result
@@ -223,13 +226,14 @@ impl<'a, D: Model> Save<'a, D> {
 /// Saves a document with encrypted fields, with the stored time of the insert, which is read first. Returns the time of
 /// an insert.
 async fn save_encrypted<D: Model>(
-    collection: &Collection<D>,
+    gate: &Gate<'_, D>,
     field: &'static str,
-    filter: Node,
+    filter: Sendable<Node>,
     mut encoded: Encoded,
     options: ReplaceOneOptions,
     mut session: Session<'_>,
 ) -> Result<(UpdateResult, Option<DateTime>)> {
+    let collection = gate.collection();
     let finding = collection
         .inner
         .find_one(filter.clone())
@@ -240,7 +244,7 @@ async fn save_encrypted<D: Model>(
     let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
     let mut document = decoded(&encoded.raw)?;
     document.insert(field, stored.unwrap_or(now.into()));
-    encoded.raw = codec::to_raw(&document)?;
+    encoded.raw = gate.document(codec::to_raw(&document)?)?;
     let saved = Target {
         filter,
         is_by_id: true,
@@ -252,14 +256,15 @@ async fn save_encrypted<D: Model>(
 
 /// A save in a bulk write.
 pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
-    let encoded = for_save(collection, document)?;
-    let filter = of_saved(collection, &encoded)?;
+    let gate = collection.gate()?;
+    let encoded = for_save(&gate, document)?;
+    let filter = of_saved(&gate, &encoded)?;
     let filter = match &encoded.version {
         Some(version) => version.of(filter),
         None => filter,
     };
     let model = match D::BEHAVIOR.created_at {
-        None => WriteModel::replace_one(filter, &encoded.raw),
+        None => WriteModel::replace_one(filter, &*encoded.raw),
         Some(field) if first_encrypted::<D>().is_some() => {
             return Err(Error::update(
                 field,
@@ -273,11 +278,11 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
     };
     if encoded.was_stored() {
         let replaced = Replaced {
-            filter: of_saved(collection, &encoded)?.to_document(),
+            filter: of_saved(&gate, &encoded)?.to_document(),
             is_by_id: true,
             must_exist: true,
             kept: D::BEHAVIOR.created_at,
-            sent: encoded.raw,
+            sent: encoded.raw.into_raw(),
         };
         return Ok(Built {
             model,
@@ -296,11 +301,11 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
 }
 
 /// The filter of the stored document with the same id.
-fn of_saved<D: Model>(collection: &Collection<D>, document: &Encoded) -> Result<Node> {
+fn of_saved<D: Model>(gate: &Gate<'_, D>, document: &Encoded) -> Result<Sendable<Node>> {
     let id = document.raw.get("_id").ok().flatten();
     let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
-    let filter = collection.id_filter(Ok(id), NULL_IN_REPLACEMENT)?;
-    Ok(collection.scope.of::<D>(filter))
+    let filter = gate.collection().id_filter(Ok(id), NULL_IN_REPLACEMENT);
+    gate.write(filter, Targets::One)
 }
 
 /// A stage that replaces the document and keeps the stored time of the insert, or sets it to `now`.

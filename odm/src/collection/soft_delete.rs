@@ -3,7 +3,6 @@
 use crate::ast::filter::{Node, Op};
 use crate::bson::{Bson, DateTime, Document, doc};
 use crate::collection::{Collection, Delete, NULL_ARGUMENT, UpdateMany, UpdateOne, filter_of};
-use crate::error::Result;
 use crate::filter::Filter;
 use crate::hooks::SoftDelete;
 use crate::model::{Fields, Model};
@@ -48,24 +47,11 @@ impl Scope {
     /// If only deleted documents are read, the condition is also added to the filter of `$vectorSearch`, which is
     /// applied before its limit. Documents that were restored after the search index was updated are left out
     /// afterwards.
-    pub(crate) fn of_stages<D: Model>(self, mut stages: Vec<Document>) -> Vec<Document> {
-        let Some(condition) = self.condition::<D>() else {
-            return stages;
-        };
-        let first = stages.first().and_then(|stage| stage.keys().next());
-        let at = usize::from(first.is_some_and(|name| FIRST.contains(&name.as_str())));
-        let search = stages
-            .first_mut()
-            .map(|stage| stage.get_document_mut("$vectorSearch"));
-        if let (Some(Ok(search)), Some(indexed)) = (search, self.indexed_condition::<D>()) {
-            let filter = match search.remove("filter") {
-                None => Bson::Document(indexed),
-                Some(given) => doc! { "$and": [given, indexed] }.into(),
-            };
-            search.insert("filter", filter);
+    pub(crate) fn of_stages<D: Model>(self, stages: Vec<Document>) -> Vec<Document> {
+        match self.condition::<D>() {
+            None => stages,
+            Some(condition) => restricted(stages, condition, self.indexed_condition::<D>()),
         }
-        stages.insert(at, doc! { "$match": condition });
-        stages
     }
 
     /// The condition of the scope in the filter of `$vectorSearch`.
@@ -77,6 +63,29 @@ impl Scope {
         let field = D::BEHAVIOR.soft_delete?;
         (self == Scope::Deleted).then(|| doc! { field: { "$gte": DateTime::from_millis(0) } })
     }
+}
+
+/// Adds a condition to the stages of a pipeline: after a first stage that the server requires to be the first one, and in
+/// the filter of `$vectorSearch`, if it has a form there.
+pub(super) fn restricted(
+    mut stages: Vec<Document>,
+    condition: Document,
+    indexed: Option<Document>,
+) -> Vec<Document> {
+    let first = stages.first().and_then(|stage| stage.keys().next());
+    let at = usize::from(first.is_some_and(|name| FIRST.contains(&name.as_str())));
+    let search = stages
+        .first_mut()
+        .map(|stage| stage.get_document_mut("$vectorSearch"));
+    if let (Some(Ok(search)), Some(indexed)) = (search, indexed) {
+        let filter = match search.remove("filter") {
+            None => Bson::Document(indexed),
+            Some(given) => doc! { "$and": [given, indexed] }.into(),
+        };
+        search.insert("filter", filter);
+    }
+    stages.insert(at, doc! { "$match": condition });
+    stages
 }
 
 /// The stages that the server requires to be the first of a pipeline, and `$match`, which can be a text
@@ -100,20 +109,6 @@ const FIRST: [&str; 12] = [
 pub(super) fn deletion<D: Model>() -> Option<Update<D>> {
     let field = D::BEHAVIOR.soft_delete?;
     Some(Update::raw(doc! { "$set": { field: DateTime::now() } }))
-}
-
-impl<D: Model> Collection<D> {
-    /// A filter for the documents that the handle finds.
-    pub(super) fn scoped(&self, filter: Result<Node>) -> Result<Node> {
-        let filter = filter?;
-        self.check_filter(&filter)?;
-        Ok(self.scope.of::<D>(filter))
-    }
-
-    /// Adds the condition of the handle to the stages of a pipeline.
-    pub(crate) fn scoped_stages(&self, stages: Vec<Document>) -> Vec<Document> {
-        self.scope.of_stages::<D>(stages)
-    }
 }
 
 impl<D: Model> Collection<D> {

@@ -8,11 +8,12 @@ use crate::codec;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session, with_sort};
 use crate::collection::encoded::{Encoded, for_replacement, validated};
+use crate::collection::gate::{How, Sendable, Targets};
 use crate::collection::kind;
 use crate::collection::outdated::{Sent, Upgrade, Upgrading, after_upgrade, guarded, is_upgraded};
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::Scope;
-use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
+use crate::collection::write::{check_upsert_filter, check_upsert_without_id};
 use crate::driver::options::{PrecedingOptions, ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::{Error, Result};
@@ -22,15 +23,6 @@ use crate::sort::IntoSort;
 use crate::stage_versions::requiring;
 use crate::time_limit::TimeLimit;
 use crate::update::{DocumentItem, Update};
-
-/// An update that already has the driver's form.
-pub(super) struct Ready(pub(super) UpdateModification);
-
-impl driver::IntoUpdate for Ready {
-    fn into_update(self) -> UpdateModification {
-        self.0
-    }
-}
 
 /// The result of a write that must match or insert a document; otherwise
 /// [`Error::NotFound`](crate::Error::NotFound).
@@ -80,8 +72,8 @@ fn restored_by_upsert<D: Model>(collection: &Collection<D>, call: &str) -> Error
 /// An update that is ready to be sent.
 pub(super) struct ReadyUpdate<'a, O> {
     pub(super) collection: &'a driver::Collection<RawDocumentBuf>,
-    pub(super) filter: Node,
-    pub(super) update: UpdateModification,
+    pub(super) filter: Sendable<Node>,
+    pub(super) update: Sendable<UpdateModification>,
     pub(super) options: O,
     /// The upgrade of the documents that match.
     pub(super) upgrade: Option<Box<Upgrade>>,
@@ -249,13 +241,15 @@ macro_rules! updates {
                     return Err(restored_by_upsert(self.collection, call));
                 }
                 let many = stringify!($method) == "update_many";
-                if many {
-                    self.collection.check_one_document("update_many")?;
-                }
+                let how = How {
+                    targets: if many { Targets::Many("update_many") } else { Targets::One },
+                    upsert: options.is_upsert(),
+                    scope: self.scope,
+                };
                 if self.restoration.is_some() {
                     options = requiring!(options, kind::of_soft_delete::<D>());
                 }
-                let prepared = prepare(self.collection, self.scope, self.filter, self.update, options.is_upsert())?;
+                let prepared = self.collection.gate()?.update(self.filter, self.update, how)?;
                 if !prepared.array_filters.is_empty() {
                     options = options.add_array_filters(prepared.array_filters);
                 }
@@ -278,13 +272,13 @@ macro_rules! updates {
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
                 let ready = self.ready()?;
-                let updating = ready.collection.$method(ready.filter, Ready(ready.update));
+                let updating = ready.collection.$method(ready.filter, ready.update);
                 Ok(in_session!(ready.session, updating.with_options(ready.options)))
             }
 
             fn call(&self) -> Call {
                 Call::new::<D>(self.collection.namespace(), stringify!($method))
-                    .query(&self.filter)
+                    .query(self.filter.as_ref().ok())
                     .update(&self.update)
             }
 
@@ -313,7 +307,7 @@ macro_rules! updates {
 
             fn send<'s>(&'s self, limit: &TimeLimit, session: Session<'s>) -> Sent<'s, UpdateResult> {
                 let options = limit.of(self.options.clone(), $Options::timeout);
-                let updating = self.collection.$method(self.filter.clone(), Ready(self.update.clone()));
+                let updating = self.collection.$method(self.filter.clone(), self.update.clone());
                 let sending = in_session!(session, updating.with_options(options)).into_future();
                 Box::pin(async move {
                     let result = sending.await.map_err(Into::into);
@@ -433,54 +427,50 @@ impl<'a, D: Model> Replace<'a, D> {
     /// [`Error::MissingId`](crate::Error::MissingId) for an upsert without an id, and the errors of hooks and
     /// of the validation.
     pub fn explain(self) -> Result<action::Explain<'a>> {
-        let filter = checked(self.collection, self.filter)?;
-        self.collection.check_encrypts()?;
+        let gate = self.collection.gate()?;
+        let filter = gate.write(self.filter, Targets::One)?;
         if self.options.is_upsert() {
             check_upsert_filter(&filter)?;
         }
         if self.options.is_upsert() && self.document.lacks_id() {
             check_upsert_without_id(self.collection, &filter)?;
         }
-        let document = for_replacement(self.document)?;
-        let filter = self.collection.scope.of::<D>(filter);
+        let document = for_replacement(&gate, self.document)?;
         let filter = match &document.version {
             Some(version) => version.of(filter),
             None => filter,
         };
-        let replacing = self.collection.inner.replace_one(filter, &document.raw);
+        let replacing = self.collection.inner.replace_one(filter, &*document.raw);
         let replacing = replacing.with_options(with_sort!(self.options, self.sort));
         Ok(in_session!(self.session, replacing).explain())
     }
 
     fn call(&self) -> Call {
-        Call::new::<D>(self.collection.namespace(), "replace_one").query(&self.filter)
+        Call::new::<D>(self.collection.namespace(), "replace_one").query(self.filter.as_ref().ok())
     }
 
     async fn run(mut self) -> Result<UpdateResult> {
         self.options = with_sort!(self.options, self.sort.take());
-        let filter = checked(self.collection, self.filter)?;
+        let gate = self.collection.gate()?;
+        let is_by_id = self.filter.as_ref().is_ok_and(|filter| filter.is_only("_id"));
+        let filter = gate.write(self.filter, Targets::One)?;
         if self.options.is_upsert() {
             check_upsert_filter(&filter)?;
         }
-        let behavior = D::BEHAVIOR;
-        let has_changes = self.collection.check_encrypts()? || behavior.changes_documents();
-        if self.document.lacks_id() || has_changes || behavior.soft_delete.is_some() {
+        if self.document.lacks_id() || gate.check_documents()? || D::BEHAVIOR.changes_documents() {
             // Boxed, so that the future of a replacement with an id is smaller.
             return Box::pin(async move {
                 if self.options.is_upsert() && self.document.lacks_id() {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
-                let document = for_replacement(self.document)?;
-                let replaced = Target {
-                    is_by_id: filter.is_only("_id"),
-                    filter: self.collection.scope.of::<D>(filter),
-                };
+                let document = for_replacement(&gate, self.document)?;
+                let replaced = Target { filter, is_by_id };
                 replace(self.collection, replaced, &document, self.options, self.session).await
             })
             .await;
         }
         validated(self.document)?;
-        let document = codec::to_raw(self.document)?;
+        let document = gate.document(codec::to_raw(self.document)?)?;
         send_replacement(
             &self.collection.inner,
             filter,
@@ -494,7 +484,7 @@ impl<'a, D: Model> Replace<'a, D> {
 
 /// The stored document that is replaced.
 pub(super) struct Target {
-    pub(super) filter: Node,
+    pub(super) filter: Sendable<Node>,
     /// Whether the filter has no condition but that on `_id`.
     pub(super) is_by_id: bool,
 }
@@ -534,14 +524,14 @@ pub(super) async fn replace<D: Model>(
 
 pub(super) fn send_replacement<'a>(
     collection: &'a DriverCollection,
-    filter: Node,
-    document: RawDocumentBuf,
+    filter: Sendable<Node>,
+    document: Sendable<RawDocumentBuf>,
     options: ReplaceOneOptions,
     session: Session<'a>,
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
     let is_upsert = options.is_upsert();
     let replacing = collection
-        .replace_one_encoded(filter, document)
+        .replace_one_encoded(filter, document.into_raw())
         .with_options(options);
     let sending = in_session!(session, replacing).into_future();
     async move {

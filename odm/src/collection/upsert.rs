@@ -2,8 +2,10 @@
 
 use crate::ast::filter::Node;
 use crate::ast::update::{Changes, Inserted};
-use crate::bson::{Bson, Document, decode_document, doc};
+use crate::bson::{Bson, Document, doc};
 use crate::collection::encoded::{for_insert, for_insert_without_id};
+use crate::collection::rows::Rows;
+use crate::collection::write::decoded;
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of, kind};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Filter;
@@ -102,13 +104,13 @@ fn on_insert<D: Model>(
     initial: &D,
 ) -> Result<Document> {
     let has_id = !matches!(filter.equality("_id"), None | Some(Bson::Null));
+    let gate = collection.gate()?;
     let raw = if has_id && initial.lacks_id() {
-        for_insert_without_id(initial)?
+        for_insert_without_id(&gate, initial)?
     } else {
-        for_insert(collection, initial)?.0
+        for_insert(&gate, initial)?.0
     };
-    let mut fields =
-        decode_document(raw.as_bytes()).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
+    let mut fields = decoded(&raw)?;
     if has_id {
         fields.remove("_id");
     }
@@ -118,7 +120,9 @@ fn on_insert<D: Model>(
     for field in [behavior.version, behavior.created_at, behavior.updated_at, schema] {
         field.map(|field| fields.remove(field));
     }
-    let changed = changed_paths(update)?;
+    let mut changed = changed_paths(update)?;
+    // The upsert stores the values of the filter.
+    changed.extend(gate.rows().into_iter().flat_map(Rows::paths).map(str::to_owned));
     let mut inserted = Document::new();
     unchanged("", fields, &changed, &mut inserted)?;
     Ok(if inserted.is_empty() {

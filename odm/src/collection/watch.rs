@@ -11,13 +11,13 @@ use crate::bson::{Bson, DecodeError, Document, RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::{Found, ReadAs};
 use crate::collection::{Collection, filter_of};
+use crate::document_item::{DocumentItem, raw_part};
 use crate::driver::options::ChangeStreamOptions;
 use crate::driver::{self, ChangeOperation, ChangeStreamEvent, Namespace, ResumeToken, action};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
-use crate::update::DocumentItem;
 
 /// An event whose documents the ODM decodes.
 type DriverEvent = ChangeStreamEvent<RawDocumentBuf>;
@@ -52,7 +52,7 @@ impl<D: Model> Collection<D> {
     pub fn watch(&self) -> Watch<'_, D> {
         Watch {
             collection: self,
-            pipeline: Ok(Vec::new()),
+            pipeline: self.gate().map(|gate| gate.event_stages()),
             action: Ok(self.inner.watch().with_type()),
         }
     }
@@ -88,8 +88,7 @@ impl<'a, D: Model> Watch<'a, D> {
     pub fn filter(mut self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         self.pipeline = self.pipeline.and_then(|mut stages| {
             let mut conditions = vec![doc! { "fullDocument": { "$type": "object" } }];
-            let filter = filter_of(filter)?;
-            self.collection.check_event_filter(&filter)?;
+            let filter = self.collection.gate()?.events(filter_of(filter))?;
             if let Some(operator) = filter.operator_beside_fields() {
                 return Err(Error::filter(
                     "",
@@ -133,6 +132,10 @@ impl<'a, D: Model> Watch<'a, D> {
     /// that were set before. The events must keep their form, and their `_id`, which is the resume
     /// token.
     ///
+    /// For a model with [encrypted fields](crate::encryption) each stage is an
+    /// [`Unchecked`](crate::encryption::Unchecked) document; otherwise the action fails with
+    /// [`Error::InvalidPipeline`].
+    ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
     /// let stages = [doc! { "$match": { "fullDocument.total": { "$gt": 500 } } }];
@@ -142,7 +145,12 @@ impl<'a, D: Model> Watch<'a, D> {
     /// ```
     pub fn raw_pipeline(mut self, stages: impl IntoIterator<Item: DocumentItem>) -> Self {
         for stage in stages {
-            self = self.stage(stage.into_document());
+            let stage = raw_part(stage);
+            let checked = self.collection.gate().and_then(|gate| gate.raw_stage(stage));
+            match checked {
+                Ok(stage) => self = self.stage(stage),
+                Err(error) => self.pipeline = self.pipeline.and(Err(error)),
+            }
         }
         self
     }

@@ -1,34 +1,12 @@
-//! Checks of writes before they are sent: a filter with conditions, and an id for a document that
-//! may be inserted.
+//! The rules of updates and upserts, and the ids of documents that may be inserted.
 
 use crate::ast::filter::Node;
 use crate::ast::update::{Changes, Operator, Variant};
 use crate::bson::{Bson, Document, RawDocumentBuf, decode_document, doc};
 use crate::codec;
-use crate::collection::encrypted::check_upsert;
-use crate::collection::soft_delete::Scope;
-use crate::collection::{Collection, kind, maintained, pipeline};
-use crate::driver::options::ServerRequirement;
-use crate::driver::{IntoUpdate as _, UpdateModification};
-use crate::error::{Error, Result};
+use crate::collection::{Collection, pipeline};
+use crate::error::{Error, Result, ValueError};
 use crate::model::Model;
-use crate::stage_versions;
-use crate::update::Update;
-
-/// The filter of a write. Rejects one that was combined from no conditions, and conditions on encrypted fields that cannot be
-/// sent.
-pub(super) fn checked<D: Model>(collection: &Collection<D>, filter: Result<Node>) -> Result<Node> {
-    let filter = filter?;
-    if filter.is_without_conditions() {
-        return Err(Error::filter(
-            "",
-            "it has no conditions, so the write could change or delete any document; to write to all documents, use \
-             `Filter::everything()`",
-        ));
-    }
-    collection.check_filter(&filter)?;
-    Ok(filter)
-}
 
 /// Rejects an upsert whose filter has an expression, as MongoDB does (224 `QueryFeatureNotAllowed`).
 pub(super) fn check_upsert_filter(filter: &Node) -> Result<()> {
@@ -41,72 +19,9 @@ pub(super) fn check_upsert_filter(filter: &Node) -> Result<()> {
     Ok(())
 }
 
-/// An update that is ready to be sent.
-pub(super) struct Prepared {
-    pub(super) filter: Node,
-    pub(super) update: UpdateModification,
-    pub(super) array_filters: Vec<Document>,
-    /// The server version that the expressions of a pipeline need.
-    pub(super) requirement: Option<ServerRequirement>,
-}
-
-/// Checks an update. Adds conditions on the enum variants whose fields it changes to the filter,
-/// and an id for the document that an upsert may insert.
-pub(super) fn prepare<D: Model>(
-    collection: &Collection<D>,
-    scope: Scope,
-    filter: Result<Node>,
-    update: Update<D>,
-    upsert: bool,
-) -> Result<Prepared> {
-    let filter = checked(collection, filter)?;
-    kind::check_empty(&update)?;
-    if upsert {
-        update.check_upsert()?;
-    }
-    let (variants, mut changes) = update.parts()?;
-    collection.check_update(&changes)?;
-    check_positional(&filter, &changes, upsert)?;
-    if let Changes::Stages(stages) = &changes {
-        pipeline::check::<D>(stages, false)?;
-    }
-    if upsert {
-        collection.check_encrypts()?;
-        check_upsert::<D>(&filter)?;
-        check_upsert_filter(&filter)?;
-        kind::check_upsert::<D>()?;
-        reject_variants(&variants)?;
-        add_id(collection, &filter, &mut changes)?;
-    }
-    maintained::add::<D>(&mut changes, upsert)?;
-    let filter = scope.of::<D>(filter);
-    let filter = if variants.is_empty() {
-        filter
-    } else {
-        filter.and(Variant::conditions(variants))
-    };
-    Ok(match changes {
-        Changes::Operators(operators) => Prepared {
-            filter,
-            update: operators
-                .to_bytes()
-                .map_err(|e| Error::encode("", e.into()))?
-                .into_update(),
-            array_filters: operators.array_filters(),
-            requirement: None,
-        },
-        Changes::Stages(stages) => Prepared {
-            filter,
-            requirement: stage_versions::of_pipeline(&stages, ""),
-            update: stages.into_update(),
-            array_filters: Vec::new(),
-        },
-    })
-}
-
 /// Rejects the positional `$` if the filter has no condition that selects an element of the array, and in upserts: an
 /// inserted document has no element.
-fn check_positional(filter: &Node, changes: &Changes, upsert: bool) -> Result<()> {
+pub(super) fn check_positional(filter: &Node, changes: &Changes, upsert: bool) -> Result<()> {
     let Changes::Operators(operators) = changes else {
         return Ok(());
     };
@@ -132,7 +47,7 @@ fn check_positional(filter: &Node, changes: &Changes, upsert: bool) -> Result<()
 
 /// Rejects upserts that change the fields of an enum variant: a document with another variant would
 /// not match, and a second document would be inserted.
-fn reject_variants(variants: &[Variant]) -> Result<()> {
+pub(super) fn reject_variants(variants: &[Variant]) -> Result<()> {
     match variants.first() {
         None => Ok(()),
         Some(variant) => Err(Error::update(
@@ -149,7 +64,11 @@ const NULL: &str = "null cannot be the id of a document";
 
 /// Adds a new id for the document that an upsert may insert, unless the filter or the update
 /// contains one.
-fn add_id<D: Model>(collection: &Collection<D>, filter: &Node, changes: &mut Changes) -> Result<()> {
+pub(super) fn add_id<D: Model>(
+    collection: &Collection<D>,
+    filter: &Node,
+    changes: &mut Changes,
+) -> Result<()> {
     match filter.equality("_id") {
         Some(Bson::Null) => return Err(collection.missing_id(NULL)),
         Some(_) => return Ok(()),
@@ -166,7 +85,9 @@ fn add_id<D: Model>(collection: &Collection<D>, filter: &Node, changes: &mut Cha
             operators.add(Operator::SetOnInsert, "_id", generated(collection, NO_SOURCE)?);
         }
         Changes::Stages(stages) => {
-            if D::generated_id().is_none() && stages.iter().any(pipeline::can_give_id) {
+            if D::generated_id().is_none()
+                && stages.iter().any(|stage| pipeline::can_give_id(&stage.document))
+            {
                 return Ok(());
             }
             pipeline::add_id::<D>(stages, generated(collection, NO_SOURCE)?)?;
@@ -192,11 +113,15 @@ pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) ->
     codec::to_raw(&stored)
 }
 
+/// The fields of an encoded document.
+pub(super) fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
+    decode_document(raw.as_bytes()).map_err(|e| Error::encode("", ValueError::new(e.message())))
+}
+
 /// The fields of a document without its id.
 pub(super) fn without_id<D: Model>(document: &D) -> Result<Document> {
     let raw = codec::to_raw(document)?;
-    let mut fields = decode_document(raw.as_bytes())
-        .map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
+    let mut fields = decoded(&raw)?;
     fields.remove("_id");
     Ok(fields)
 }

@@ -85,10 +85,12 @@
 //!
 //! | where the value is | what is checked |
 //! |---|---|
-//! | documents, updates, filters of the model | the client encrypts, and knows the collection with all encrypted fields of the model |
-//! | filters of a pipeline, for all conditions by operators of the model and all stages | the documents have an encrypted value at this place, which no stage before removes or replaces, and which is not made by an operator. A document that contains an encrypted value is not compared |
-//! | filters of a client without automatic encryption, also in BSON, with `$expr`, `$getField` and `$jsonSchema` | no condition on an encrypted value. The BSON type of a field in a `$jsonSchema` is none |
+//! | documents, updates, filters of the model | the client encrypts, and knows the collection with all encrypted fields of the model. A document that contains an encrypted value is not compared |
+//! | filters of a pipeline | also that no stage before has changed the documents: only `match_`, `sort`, `limit`, `skip` and `sample` leave them as they are. A lookup, a union and a graph lookup begin with the stored documents of their own model. A type that [`assume`](crate::Pipeline::assume) states counts as changed |
+//! | filters, stages and update pipelines in BSON | they are [`Unchecked`] documents. Without automatic encryption such a filter names no encrypted field nevertheless, and stages of updates are not sent at all |
+//! | expressions in BSON ([`Expr::raw`](crate::Expr::raw)) | none with documents that have encrypted fields, unless [`Expr::unchecked`](crate::Expr::unchecked) states that they contain no value of one |
 //! | values of expressions ([`lit`](crate::expr::lit)) whose type has encrypted fields, stages of updates that set one | an error with every client, because the values of expressions are not encrypted |
+//! | filters of change events | no condition on an encrypted value, with every client |
 //! | a field with `opaque` | its type has no encrypted fields, and neither has a type that is named in it as an argument, such as that of an `Arc`, a tuple or a map |
 //! | a field with `as` | `Type` has as many encrypted fields as the field's type and each type that is named in it, or none and only known fields (a derived type, or arrays and maps of it), or is a scalar |
 //! | an alias without arguments, such as `type Shared = Arc<Mutex<Address>>` | pointers and cells of the standard library (`Arc`, `Rc`, `Weak`, `Cell`, `RefCell`, `OnceCell`, `LazyCell`, `Mutex`, `RwLock`, `OnceLock`, `LazyLock`, `Reverse`, `Wrapping`, `Saturating`) around a type with typed paths, a pointer around a cell, and cells around one another; the values of arrays, maps and all other types with `IntoIterator` that are of this kind |
@@ -109,10 +111,11 @@
 //! - a value whose *whole field* is encrypted, such as a `String`, as a value of an expression or of another field: its type says
 //!   nothing of the field;
 //! - two models of one collection of which only one declares the fields as encrypted;
-//! - raw stages, such as `stage_raw` with a `$lookup` of another collection or `$search`, stages of later servers, which are taken to
-//!   keep the documents, JavaScript in `$where`, and raw values of fields of type `Bson` or `Document`;
-//! - raw filters of a client with automatic encryption, also with `$expr`, `$getField` and `$jsonSchema`, unless they compare a document
-//!   that contains an encrypted field. The commands of such a client are analyzed;
+//! - [`Unchecked`] documents and expressions: the application states that they contain no value of an encrypted field. The commands of a
+//!   client with automatic encryption are analyzed, those of another client are not;
+//! - a raw stage that reads an encrypted collection, such as a `$lookup`, in a pipeline of a model without encrypted fields, JavaScript
+//!   in `$where` of such a pipeline, and raw values of fields of type `Bson` or `Document`;
+//! - an expression that compares a document around an encrypted field with another one: it compares what is stored;
 //! - calls of the [driver's collection](crate::Collection::driver), and commands, with a client that does not encrypt.
 //!
 //! # Set-up
@@ -145,8 +148,8 @@
 pub(crate) mod checks;
 pub(crate) mod fields;
 mod path;
-pub(crate) mod places;
 mod query;
+mod unchecked;
 mod value;
 
 pub use path::EncryptedPath;
@@ -154,4 +157,5 @@ pub use query::{
     Equality, EqualityQueries, Prefix, PrefixAndSuffix, PrefixQueries, Range, RangeQueries, Substring,
     SubstringQueries, Suffix, SuffixQueries, Unindexed,
 };
+pub use unchecked::Unchecked;
 pub use value::{EncryptedField, EncryptedValue, EqualityValue, RangeValue, StringValue};

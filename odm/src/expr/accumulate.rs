@@ -4,8 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Decimal128, Document, doc};
-use crate::expr::{Expr, Number, Operand, Raw, print};
+use crate::expr::{Expr, Number, Operand, Raw, checked, print};
 use crate::path::Types;
+use crate::path::field::Field;
 use crate::path::marker::Ordered;
 use crate::sort::IntoSort;
 
@@ -41,11 +42,28 @@ impl<R, T> Acc<R, T> {
     /// An accumulator in BSON, sent unchecked. The caller guarantees the type.
     ///
     /// ```
-    /// # use marula::{bson::doc, expr::Acc};
-    /// let all = Acc::<(), i64>::raw(doc! { "$sum": 1 });
+    /// # use marula_guide::*; use marula::expr::Acc;
+    /// let all = Acc::<Order, i64>::raw(doc! { "$sum": 1 });
     /// assert_eq!(all.to_string(), r#"{"$sum": 1}"#);
     /// ```
-    pub fn raw(accumulator: impl Into<Bson>) -> Self {
+    ///
+    /// # Errors
+    /// As those of [`Expr::raw`], for documents with encrypted fields.
+    pub fn raw(accumulator: impl Into<Bson>) -> Self
+    where
+        R: Field,
+    {
+        Self::from_raw(checked::<R>().map(|()| accumulator.into()))
+    }
+
+    /// The same as [`raw`](Acc::raw), also for documents with encrypted fields; see [`Expr::unchecked`].
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::expr::Acc;
+    /// let all = Acc::<Order, i64>::unchecked(doc! { "$sum": 1 });
+    /// assert_eq!(all.to_string(), r#"{"$sum": 1}"#);
+    /// ```
+    pub fn unchecked(accumulator: impl Into<Bson>) -> Self {
         Self::from_raw(Ok(accumulator.into()))
     }
 
@@ -357,7 +375,7 @@ macro_rules! position {
         #[doc = concat!("assert_eq!(position.to_string(), r#\"{\"", $operator, "\": {}}\"#);")]
         /// ```
         pub fn $name<R>() -> Expr<R, i64> {
-            Expr::raw(doc! { $operator: {} })
+            Expr::unchecked(doc! { $operator: {} })
         }
     )* };
 }
@@ -394,7 +412,7 @@ macro_rules! scores {
         #[doc = concat!("assert_eq!(score.to_string(), r#\"{\"$meta\": \"", $meta, "\"}\"#);")]
         /// ```
         pub fn $name<R>() -> Expr<R, f64> {
-            Expr::raw(doc! { "$meta": $meta })
+            Expr::unchecked(doc! { "$meta": $meta })
         }
     )* };
 }

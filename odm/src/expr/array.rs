@@ -295,7 +295,7 @@ pub fn reduce<R, A: Operand<R, Value: List>, S: Operand<R>, B: IntoExpr<R, S::Va
 ) -> Expr<R, S::Value> {
     let (names, body) = with_variable("this", |item| {
         let value = item.replace("this", "value");
-        let so_far = Expr::raw(format!("$${value}"));
+        let so_far = Expr::unchecked(format!("$${value}"));
         let body = body(so_far, variable::<R, <A::Value as List>::Item>(item)).into_expr();
         (doc! { value: "$$value", item: "$$this" }, body.into_raw())
     });
@@ -427,7 +427,7 @@ pub fn sort_array<R, A: Operand<R, Value: List>>(
 /// ```
 pub fn sort_array_by<R, A: Operand<R, Value: List>, K: IntoSort<<A::Value as List>::Item>>(
     array: A,
-    keys: impl FnOnce(crate::model::Fields<<A::Value as List>::Item>) -> K,
+    keys: impl FnOnce(crate::path::field::Fields<<A::Value as List>::Item>) -> K,
 ) -> Expr<R, Vec<<A::Value as List>::Item>> {
     let keys = keys(<<A::Value as List>::Item as Field>::nav(crate::path::Path::root())).into_sort();
     named(

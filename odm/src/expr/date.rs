@@ -223,5 +223,5 @@ pub fn format_date<R, A: Operand<R, Value: DatePart>>(
 /// assert_eq!(marula::expr::now::<()>().to_string(), r#""$$NOW""#);
 /// ```
 pub fn now<R>() -> Expr<R, DateTime> {
-    Expr::raw("$$NOW")
+    Expr::unchecked("$$NOW")
 }

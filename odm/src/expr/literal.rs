@@ -1,7 +1,7 @@
 //! Values as expressions.
 
 use crate::bson::{Binary, Bson, DateTime, Decimal128, ObjectId, Timestamp, Uuid as BsonUuid, doc};
-use crate::encryption::places::encrypted_in;
+use crate::encrypted_paths::encrypted_in;
 use crate::error::{Error, ValueError};
 use crate::expr::{Expr, Operand, Raw};
 use crate::path::field::Field;

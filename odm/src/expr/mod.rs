@@ -72,8 +72,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
+use crate::encrypted_paths::encrypted_paths;
 use crate::error::Error;
-use crate::path::field::{ByFunction, Opaque};
+use crate::path::field::{ByFunction, Field, Opaque};
 use crate::path::{AsPath, Maybe, MaybeVariable, Mode, RawPath, Read, Types, Variable, check_path};
 use crate::relaxed_json::relaxed;
 
@@ -115,11 +116,31 @@ impl<R, T> Expr<R, T> {
     /// An expression in BSON, sent unchecked. The caller guarantees the type.
     ///
     /// ```
-    /// # use marula::{bson::doc, expr::Expr};
-    /// let random = Expr::<(), f64>::raw(doc! { "$rand": {} });
+    /// # use marula_guide::*;
+    /// let random = Expr::<Order, f64>::raw(doc! { "$rand": {} });
     /// assert_eq!(random.to_string(), r#"{"$rand": {}}"#);
     /// ```
-    pub fn raw(expression: impl Into<Bson>) -> Self {
+    ///
+    /// # Errors
+    /// The call that sends the expression fails with [`Error::InvalidPipeline`] if the documents have
+    /// [encrypted fields](crate::encryption): the expression could contain the value of one; see
+    /// [`unchecked`](Expr::unchecked).
+    pub fn raw(expression: impl Into<Bson>) -> Self
+    where
+        R: Field,
+    {
+        Self::from_raw(checked::<R>().map(|()| expression.into()))
+    }
+
+    /// The same as [`raw`](Expr::raw), also for documents with encrypted fields. The caller guarantees that the expression
+    /// contains no value of one: the values of expressions are sent as they are, also by a client with automatic encryption.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let random = Expr::<Order, f64>::unchecked(doc! { "$rand": {} });
+    /// assert_eq!(random.to_string(), r#"{"$rand": {}}"#);
+    /// ```
+    pub fn unchecked(expression: impl Into<Bson>) -> Self {
         Self::from_raw(Ok(expression.into()))
     }
 
@@ -147,6 +168,18 @@ impl<R, T> Expr<R, T> {
     /// A value that cannot be encoded as BSON, or a path that has no form in an expression.
     pub fn into_bson(self) -> Result<Bson, Error> {
         self.raw.map_err(|e| *e)
+    }
+}
+
+/// Rejects an expression of the application for documents with encrypted fields.
+pub(crate) fn checked<R: Field>() -> Result<(), Box<Error>> {
+    match encrypted_paths::<R>().first() {
+        None => Ok(()),
+        Some(path) => Err(Box::new(Error::pipeline(
+            path.as_str(),
+            "the documents have this encrypted field, and an expression in BSON could contain its value, which would be sent as it is: \
+             use typed expressions, or state that it contains no such value by `unchecked(..)`",
+        ))),
     }
 }
 

@@ -5,8 +5,10 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use crate::ast::filter::{Leaf, Mark, Node, Op};
-use crate::bson::{Bson, Document};
+use crate::bson::Document;
+use crate::document_item::{DocumentItem, raw_part};
 use crate::error::{Error, Result};
+use crate::expr::Expr;
 use crate::path::field::Embedded;
 use crate::path::{AsPath, check_path, value_path};
 use crate::relaxed_json::relaxed;
@@ -214,25 +216,32 @@ impl<R> Filter<R> {
     /// A filter document, sent unchecked. Writes reject an empty one; see
     /// [`everything`](Filter::everything).
     ///
+    /// For a model with [encrypted fields](crate::encryption) it must be an
+    /// [`Unchecked`](crate::encryption::Unchecked) document: it could contain the value of one.
+    ///
     /// ```
     /// # use marula_guide::*;
     /// let filter = Order::fields().total().gt(0) & Filter::raw(doc! { "$where": "this.total > 1" });
     /// assert_eq!(filter.to_string(), r#"{"total": {"$gt": 0}, "$where": "this.total > 1"}"#);
     /// ```
-    pub fn raw(filter: Document) -> Self {
-        Self::new(Ok(Node::Raw(filter)))
+    pub fn raw(filter: impl DocumentItem) -> Self {
+        Self::new(Ok(Node::Raw(raw_part(filter))))
     }
 
-    /// `$expr`: an aggregation expression that must evaluate to true, sent unchecked:
-    /// `Filter::expr(doc! { "$gt": ["$spent", "$budget"] })`.
+    /// `$expr`: an [expression](crate::expr) that must be true, such as the comparison of two fields. An expression
+    /// without a typed form is given by [`Expr::raw`](crate::Expr::raw).
     ///
     /// ```
     /// # use marula_guide::*;
-    /// let filter = Filter::<Order>::expr(doc! { "$gt": ["$total", "$customer"] });
-    /// assert_eq!(filter.to_string(), r#"{"$expr": {"$gt": ["$total", "$customer"]}}"#);
+    /// let o = Order::fields();
+    /// let filter = Filter::expr(expr::gt(o.total(), o.customer())) & o.tags().size(0);
+    /// assert_eq!(
+    ///     filter.to_string(),
+    ///     r#"{"$expr": {"$gt": ["$total", "$customer"]}, "tags": {"$size": 0}}"#
+    /// );
     /// ```
-    pub fn expr(expression: impl Into<Bson>) -> Self {
-        Self::new(Ok(Node::Expr(expression.into())))
+    pub fn expr(expression: Expr<R, bool>) -> Self {
+        Self::new(expression.into_raw().map(Node::Expr).map_err(|e| *e))
     }
 
     /// `$text`: a search in the text index of the collection. Sort by the score with

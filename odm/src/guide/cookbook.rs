@@ -99,7 +99,7 @@
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-//! let odd = orders.find(|_| Filter::expr(doc! { "$ne": ["$_id", "$customer"] })).await?;
+//! let odd = orders.find(|o| Filter::expr(expr::ne(o.id(), o.customer()))).await?;
 //! assert!(odd.is_empty());
 //! # Ok(()) });
 //! ```
@@ -464,6 +464,19 @@
 //!     Session::indexes()[0].specification(),
 //!     doc! { "key": { "seen_at": 1 }, "name": "seen_at_1", "expireAfterSeconds": 7200_i64 }
 //! );
+//! ```
+//!
+//! # Only the documents of one tenant
+//!
+//! Every call of a [scoped](crate::Collection::scoped) handle has the condition, and what it writes must have the value:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let own = orders.scoped(|o| o.customer().eq(1));
+//! let count = own.count(|o| o.total().gt(0)).await?;
+//! own.delete_many(|o| o.status().eq(Status::Paid)).await?;
+//! assert!(own.update_all(|o| o.customer().set(2)).await.is_err());
+//! # drop(count); Ok(()) });
 //! ```
 //!
 //! # A collection or a database for each tenant

@@ -92,8 +92,9 @@
 //!
 //! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
 //! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts, and filters and updates of
-//! encrypted fields are errors before they are sent through a client without automatic encryption; so are filters of pipelines,
-//! whatever the stages before made of the documents. So are all typed calls through an encrypting client that does not know the
+//! encrypted fields are errors before they are sent through a client without automatic encryption; so are filters of pipelines.
+//! In a pipeline, conditions on encrypted fields come before the stages that change the documents. What the application writes in
+//! BSON needs [`Unchecked`](crate::encryption::Unchecked). Errors are also all typed calls through an encrypting client that does not know the
 //! collection as encrypted ([`EncryptionError::NotEncrypted`](crate::driver::EncryptionError::NotEncrypted)): another database or
 //! name, such as that of a new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the first
 //! call. The same holds for the collections that typed lookups, graph lookups and unions read. What the client has read of a

@@ -525,8 +525,14 @@ impl IndexDeclaration {
     }
 }
 
-/// Rejects `$elemMatch` in the filter of a partial index, which the server does not support.
+/// Rejects `$elemMatch` in the filter of a partial index, which the server does not support, and conditions on encrypted fields.
 fn check_partial(filter: &Node) -> crate::Result<()> {
+    if let Some(path) = filter.encrypted(&[]) {
+        return Err(Error::filter(
+            path,
+            "the field is encrypted, and the server cannot compare it in the filter of a partial index",
+        ));
+    }
     match filter.path_of_elem_match() {
         None => Ok(()),
         Some(path) => Err(Error::filter(

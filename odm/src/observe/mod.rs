@@ -91,7 +91,7 @@ impl Call {
 
     /// With the filter of the call.
     #[inline]
-    pub(crate) fn query(self, filter: &Result<Node>) -> Self {
+    pub(crate) fn query(self, filter: Option<&Node>) -> Self {
         self.span.record_filter(filter);
         self
     }

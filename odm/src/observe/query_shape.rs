@@ -1,6 +1,7 @@
 //! Filters, updates and pipelines as text without values: `{total: {$gt: ?}, $or: [{a: ?}, {b: ?}]}`.
 
 use crate::ast::filter::{Keys, Node};
+use crate::ast::part::RawPart;
 use crate::ast::sink::Sink;
 use crate::ast::update::Changes;
 use crate::bson::{Bson, Document};
@@ -13,14 +14,14 @@ pub(super) fn of_filter(filter: &Node) -> String {
 }
 
 /// The shape of a pipeline: its stages, that of `$match` with its conditions.
-pub(super) fn of_stages(stages: &[Document]) -> String {
+pub(super) fn of_stages<'s>(stages: impl IntoIterator<Item = &'s Document>) -> String {
     let mut text = String::new();
     list(&mut text, '[', ']', stages, |text, stage| {
         let operator = stage.keys().next().map_or("", String::as_str);
         text.push_str(operator);
         if let ("$match", Ok(filter)) = (operator, stage.get_document("$match")) {
             text.push(' ');
-            text.push_str(&of_filter(&Node::Raw(filter.clone())));
+            text.push_str(&of_filter(&Node::Raw(RawPart::checked(filter.clone()))));
         }
     });
     text
@@ -29,7 +30,7 @@ pub(super) fn of_stages(stages: &[Document]) -> String {
 /// The shape of an update: its operators and the paths that they change.
 pub(super) fn of_update(changes: &Changes) -> String {
     match changes {
-        Changes::Stages(stages) => of_stages(stages),
+        Changes::Stages(stages) => of_stages(stages.iter().map(|stage| &stage.document)),
         Changes::Operators(operators) => {
             let mut shape = Shape::new();
             operators.encode(&mut shape);

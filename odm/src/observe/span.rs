@@ -45,8 +45,8 @@ impl CallSpan {
         CallSpan(call_span!(operation, otel.name = operation))
     }
 
-    pub(super) fn record_filter(&self, filter: &Result<Node>) {
-        if let (false, Ok(filter)) = (self.0.is_disabled(), filter) {
+    pub(super) fn record_filter(&self, filter: Option<&Node>) {
+        if let (false, Some(filter)) = (self.0.is_disabled(), filter) {
             self.0.record("query", display(of_filter(filter)));
         }
     }

@@ -23,7 +23,7 @@ impl CallSpan {
     }
 
     #[inline]
-    pub(super) fn record_filter(&self, _filter: &Result<Node>) {}
+    pub(super) fn record_filter(&self, _filter: Option<&Node>) {}
 
     #[inline]
     pub(super) fn record_stages(&self, _stages: &Result<Vec<Document>>) {}

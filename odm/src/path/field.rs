@@ -67,9 +67,12 @@ use crate::bson::{
 };
 use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
 use crate::map_key::MapKey;
-use crate::path::{AsPath, Mode, Path, Wrapped};
+use crate::path::{AsPath, Mode, Path, Read, Wrapped};
 use crate::schema_version::SchemaVersion;
 use crate::tuples::each_tuple;
+
+/// The field accessors of `D`, as [`Model::fields`](crate::Model::fields) returns them.
+pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
 
 /// A type of fields with typed paths. The [module](self) lists the implementations; for your own
 /// types derive [`Embedded`](derive@crate::Embedded).

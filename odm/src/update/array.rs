@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::ast::filter::Element;
+use crate::ast::filter::{Element, Node};
 use crate::ast::update::Operator;
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result, ValueError};
@@ -45,7 +45,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         ) -> Filter<<Self::Value as Array>::Element>,
     {
         let condition = condition(element::<Self::Value, _, _>(RawPath::default()));
-        element::<Self::Value, _, _>(to_value_path(self).filtered(condition.into_unplaced()))
+        element::<Self::Value, _, _>(to_value_path(self).filtered(of_elements(condition)))
     }
 
     /// `$push`: appends a value. A document with names that start with `$` is sent in `$each`, so
@@ -156,9 +156,10 @@ pub trait ArrayUpdateOps: AsPath + Sized {
                 "`$pull` without a condition would remove every document of the array; if that is intended, use `Filter::everything()`",
             ))
         } else {
-            element.into_unplaced().map_err(|e| *e).and_then(Element::of)
+            of_elements(element)
+                .and_then(|node| Ok(Element::of(node)?.to_document().into()))
+                .map_err(|e| *e)
         };
-        let condition = condition.map(|element| Bson::Document(element.to_document()));
         Update::one(Operator::Pull, self.raw(), condition)
     }
 
@@ -290,6 +291,18 @@ impl<R, A: Array> PushEach<R, A> {
             }
             None => self.with("$sort", sort),
         }
+    }
+}
+
+/// The condition on the elements of an array that an update changes. The values of an array are not encrypted.
+fn of_elements<E>(condition: Filter<E>) -> Result<Node, Box<Error>> {
+    let node = condition.into_unplaced()?;
+    match node.encrypted(&[]) {
+        None => Ok(node),
+        Some(path) => Err(Box::new(Error::filter(
+            path,
+            "the field is encrypted, and the condition of an update on the elements of an array would send its value as it is",
+        ))),
     }
 }
 

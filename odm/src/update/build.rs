@@ -25,7 +25,9 @@ impl From<Changes> for Compiled {
                 update: operators.to_document(),
                 array_filters: operators.array_filters(),
             },
-            Changes::Stages(stages) => Compiled::Pipeline(stages),
+            Changes::Stages(stages) => {
+                Compiled::Pipeline(stages.into_iter().map(|stage| stage.document).collect())
+            }
         }
     }
 }

@@ -1,31 +1,6 @@
-//! Conversions into updates, the combination of several updates in a tuple, `Vec` or `Option`, and
-//! the items of lists of documents.
+//! Conversions into updates, and the combination of several updates in a tuple, `Vec` or `Option`.
 
-use crate::bson::Document;
 use crate::update::Update;
-
-/// An item of a list of documents: the stages of a pipeline, array filters.
-#[diagnostic::on_unimplemented(
-    message = "expected a list of documents, found items of type `{Self}`",
-    note = "give a list: `[doc! {{..}}]`"
-)]
-pub trait DocumentItem {
-    /// The document.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// // Lists of stages and array filters take documents.
-    /// let update = Update::<Order>::pipeline([doc! { "$unset": "note" }]);
-    /// assert_eq!(update.to_string(), r#"[{"$unset": "note"}]"#);
-    /// ```
-    fn into_document(self) -> Document;
-}
-
-impl DocumentItem for Document {
-    fn into_document(self) -> Document {
-        self
-    }
-}
 
 /// One or several changes to documents of type `R`: an [`Update`], a tuple, a `Vec` or an `Option`
 /// of these.

@@ -4,8 +4,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::ast::part::RawPart;
 use crate::ast::update::{Change, Changes, Operator, Operators, Variant};
 use crate::bson::{Bson, Document};
+use crate::document_item::raw_part;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::path::{RawPath, check_path};
@@ -17,15 +19,16 @@ mod join;
 mod ops;
 mod variant;
 
+pub use crate::document_item::DocumentItem;
 pub use array::{ArrayUpdateOps, PushEach};
 pub use build::Compiled;
-pub use join::{DocumentItem, IntoUpdate};
+pub use join::IntoUpdate;
 pub use ops::UpdateOps;
 
 #[derive(Clone, Debug)]
 enum Body {
     Operators(Vec<Change>),
-    Pipeline(Vec<Document>),
+    Pipeline(Vec<RawPart>),
     /// An empty update that is allowed.
     Unchanged,
 }
@@ -149,7 +152,8 @@ impl<R> Update<R> {
     ///
     /// Models with a version, a creation time, a schema version or encrypted fields accept only `$set`, `$addFields` and
     /// `$unset` of other fields, as do upserts with a generated id that is not an `ObjectId`: other stages could lose or set
-    /// those fields. The call fails with [`Error::InvalidUpdate`] otherwise.
+    /// those fields. The call fails with [`Error::InvalidUpdate`] otherwise. With encrypted fields each stage must also be an
+    /// [`Unchecked`](crate::encryption::Unchecked) document, and the client must encrypt.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -158,8 +162,7 @@ impl<R> Update<R> {
     /// assert_eq!(update.to_string(), r#"[{"$set": {"total": {"$multiply": ["$total", 2]}}}]"#);
     /// ```
     pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
-        let stages = stages.into_iter().map(DocumentItem::into_document);
-        Self::new(Ok(Body::Pipeline(stages.collect())))
+        Self::new(Ok(Body::Pipeline(stages.into_iter().map(raw_part).collect())))
     }
 
     /// Adds another change. A pipeline combined with operators is rejected with
@@ -287,8 +290,8 @@ impl<R> fmt::Display for Update<R> {
                 Ok(())
             }
             Ok((_, Changes::Stages(stages))) => {
-                let stages = Bson::Array(stages.into_iter().map(Bson::Document).collect());
-                relaxed(&stages).fmt(f)
+                let stages = stages.into_iter().map(|stage| Bson::Document(stage.document));
+                relaxed(&Bson::Array(stages.collect())).fmt(f)
             }
             Err(e) => write!(f, "<{e}>"),
         }

@@ -4,6 +4,7 @@
 
 use super::node::{Leaf, Mark, Node};
 use super::op::Op;
+use crate::ast::part::RawPart;
 use crate::bson::Bson;
 use crate::error::{Error, Result};
 
@@ -47,6 +48,14 @@ impl Element {
         }
     }
 
+    /// The operators on the element itself.
+    pub(super) fn operators(&self) -> &[Op] {
+        match self {
+            Element::Value(ops, _) => ops,
+            Element::Fields(_) => &[],
+        }
+    }
+
     /// The operators on the element itself, for a place that takes no others.
     pub(crate) fn into_operators(self) -> Option<Vec<Op>> {
         match self {
@@ -87,7 +96,7 @@ impl Groups {
     fn push(&mut self, leaf: Leaf, group: &mut Vec<Op>) {
         if let Op::Is(Bson::Document(document)) = leaf.op {
             // A raw condition without operators: the fields of the element.
-            return self.add_fields(Node::Raw(document));
+            return self.add_fields(Node::Raw(RawPart::checked(document)));
         }
         if leaf.mark == Mark::Encrypted {
             self.mark = Mark::Encrypted;

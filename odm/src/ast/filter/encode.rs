@@ -9,7 +9,7 @@ use super::node::{Leaf, Node};
 use super::op::Op;
 use super::raw;
 use crate::ast::sink::{Documents, Sink, to_bytes};
-use crate::bson::{Bson, Document, EncodeError, IndexKey, IntoDocument, RawDocumentBuf, doc};
+use crate::bson::{Bson, Document, EncodeError, IndexKey, RawDocumentBuf, doc};
 
 /// Where the paths of the conditions are.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +42,18 @@ impl Node {
             Node::Nor(parts) => encode_parts("$nor", parts, keys, to),
             Node::Expr(expression) => to.value("$expr", expression),
             Node::Text(search) => to.document("$text", search),
-            Node::Raw(document) => raw::encode(document, keys, to),
+            Node::Raw(raw) => raw::encode(&raw.document, keys, to),
         }
     }
 
     /// The conditions as a document.
     pub(crate) fn to_document(&self) -> Document {
         self.to_document_of(Keys::Own)
+    }
+
+    /// The conditions in the form in which they are sent.
+    pub(crate) fn to_bytes(&self) -> Result<RawDocumentBuf, EncodeError> {
+        to_bytes(|to| self.encode(Keys::Own, to))
     }
 
     /// The conditions as a document of paths at another place.
@@ -165,17 +170,5 @@ impl Element {
 
     pub(crate) fn to_document(&self) -> Document {
         Documents::of(|to| self.encode(to))
-    }
-}
-
-impl IntoDocument for Node {
-    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
-        (&self).into_raw_document()
-    }
-}
-
-impl IntoDocument for &Node {
-    fn into_raw_document(self) -> Result<RawDocumentBuf, EncodeError> {
-        to_bytes(|to| self.encode(Keys::Own, to))
     }
 }

@@ -7,7 +7,8 @@ use std::{iter, slice};
 
 use super::op::Op;
 use super::raw;
-use crate::bson::{Bson, Document, IntoDocument as _};
+use crate::ast::part::RawPart;
+use crate::bson::{Bson, Document};
 
 /// Conditions on a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,7 @@ pub(crate) enum Node {
     /// `$text`.
     Text(Document),
     /// A filter document of the application.
-    Raw(Document),
+    Raw(RawPart),
 }
 
 /// `{path: {operator: value}}`. The path of a condition on an array element itself is empty.
@@ -154,7 +155,7 @@ impl Node {
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Node::Default | Node::Everything)
             || matches!(self, Node::Fields(parts) if parts.is_empty())
-            || matches!(self, Node::Raw(document) if document.is_empty())
+            || matches!(self, Node::Raw(raw) if raw.document.is_empty())
     }
 
     /// Conjunction: one document if the keys do not conflict, otherwise `$and`.
@@ -225,7 +226,7 @@ impl Node {
         let has_key = |key: &str| document.iter().any(|part| part.has_key(key));
         let is_free = match self {
             Node::Leaf(leaf) => document.iter().all(|part| leaf.is_mergeable_with(part)),
-            Node::Raw(raw) => !raw.keys().any(|key| has_key(key)),
+            Node::Raw(raw) => !raw.document.keys().any(|key| has_key(key)),
             Node::All(_) | Node::Any(_) | Node::Nor(_) | Node::Expr(_) | Node::Text(_) => {
                 !self.operator().is_some_and(has_key)
             }
@@ -238,7 +239,7 @@ impl Node {
     /// Whether both are sent as the same bytes. Documents with their fields in another order are equal, but the
     /// server distinguishes them.
     pub(crate) fn is_same(&self, other: &Node) -> bool {
-        let bytes = |node: &Node| node.into_raw_document().ok();
+        let bytes = |node: &Node| node.to_bytes().ok();
         self == other && bytes(self) == bytes(other)
     }
 
@@ -247,7 +248,7 @@ impl Node {
         if let Node::Leaf(leaf) = self {
             leaf.key() == key
         } else if let Node::Raw(raw) = self {
-            raw.contains_key(key)
+            raw.document.contains_key(key)
         } else {
             self.operator() == Some(key)
         }
@@ -298,7 +299,7 @@ impl Node {
             Node::Any(parts) => Truth::any(parts.iter().map(Node::truth)),
             Node::Nor(parts) => Truth::any(parts.iter().map(Node::truth)).not(),
             Node::Expr(_) | Node::Text(_) => Truth::Depends,
-            Node::Raw(document) => raw::truth(document),
+            Node::Raw(raw) => raw::truth(&raw.document),
         }
     }
 

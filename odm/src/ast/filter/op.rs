@@ -249,6 +249,41 @@ impl Op {
         }
     }
 
+    /// Whether the operator compares the whole value with another one than null: not its size, and not only the fields of
+    /// its elements.
+    pub(super) fn compares_whole(&self) -> bool {
+        if let Op::ElemMatch(element) = self {
+            return element.operators().iter().any(Op::compares_whole);
+        }
+        if let Op::Not(ops) = self {
+            return ops.iter().any(Op::compares_whole);
+        }
+        !matches!(self, Op::Size(_)) && self.is_comparison()
+    }
+
+    /// Whether the operator compares the value with a document.
+    pub(super) fn compares_document(&self) -> bool {
+        fn is_document(value: &Bson) -> bool {
+            match value.as_array() {
+                Some(all) => all.iter().any(is_document),
+                None => value.as_document().is_some(),
+            }
+        }
+        let values = if let Op::All(values) | Op::AllElements(values) = self {
+            values
+        } else if let Op::Raw(raw) = self {
+            slice::from_ref(&raw.1)
+        } else {
+            self.compared()
+        };
+        let inner = if let Op::ElemMatch(element) = self {
+            element.operators()
+        } else {
+            self.inner()
+        };
+        values.iter().any(is_document) || inner.iter().any(Op::compares_document)
+    }
+
     /// Whether the server supports the operator only at the top level of a query.
     pub(crate) fn is_top_level_only(&self) -> bool {
         if let Op::Raw(raw) = self {

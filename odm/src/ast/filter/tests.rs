@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::node::Truth;
 use super::*;
+use crate::ast::part::RawPart;
 use crate::bson::{Bson, Document, IntoDocument, doc};
 
 /// Conditions in the form in which they are combined.
@@ -197,13 +198,13 @@ fn combinations_match_what_their_parts_match() {
                 }
             }
             assert_eq!(
-                node.mentions(&|name| name == path),
+                node.encrypted(&[path.to_owned()]).is_some(),
                 sent.to_string().contains(&format!("\"{path}\"")),
                 "{sent}"
             );
         }
         // A raw filter of the same text is the same filter.
-        let raw = Node::Raw(sent.clone());
+        let raw = Node::Raw(RawPart::checked(sent.clone()));
         assert_eq!(raw.to_document(), sent);
         assert_eq!(raw.truth(), node.truth(), "{sent}");
     }
@@ -215,10 +216,7 @@ fn bytes_and_documents_are_the_same() {
     for _ in 0..1_000 {
         let node = random.combined(5).node();
         let document = node.to_document();
-        assert_eq!(
-            node.into_raw_document().unwrap(),
-            document.into_raw_document().unwrap()
-        );
+        assert_eq!(node.to_bytes().unwrap(), document.into_raw_document().unwrap());
     }
 }
 
@@ -248,7 +246,7 @@ fn every_operator_has_the_same_bytes_as_its_document() {
     for op in ops {
         let node = Node::leaf("a.b", op);
         let document = node.to_document();
-        let sent = node.clone().into_raw_document().unwrap();
+        let sent = node.to_bytes().unwrap();
         assert_eq!(sent, (&document).into_raw_document().unwrap(), "{document}");
         let under = node.to_document_of(Keys::Under("f0"));
         assert_eq!(under.to_string(), document.to_string().replace("a.b", "f0.a.b"));
@@ -258,7 +256,7 @@ fn every_operator_has_the_same_bytes_as_its_document() {
 #[test]
 fn a_path_with_nul_is_an_error() {
     let node = Node::leaf("a\0b", Op::Gt(1.into()));
-    assert!(node.into_raw_document().is_err());
+    assert!(node.to_bytes().is_err());
 }
 
 fn gt(path: &'static str, value: i32) -> Node {
@@ -305,7 +303,7 @@ fn conditions_are_one_document_if_their_keys_do_not_conflict() {
 
 #[test]
 fn raw_filters_are_merged_by_whole_keys() {
-    let raw = |document: Document| Node::Raw(document);
+    let raw = |document: Document| Node::Raw(RawPart::checked(document));
     assert_eq!(
         gt("a", 1).and(raw(doc! { "$where": "x", "b": 1 })).to_document(),
         doc! { "a": { "$gt": 1 }, "$where": "x", "b": 1 }
@@ -339,7 +337,8 @@ fn an_equal_condition_of_another_mark_is_kept() {
         op: Op::Gt(1.into()),
         mark: Mark::Encrypted,
     });
-    assert_eq!(plain.and(marked).encrypted(), ["a"]);
+    assert_eq!(plain.encrypted(&[]), None);
+    assert_eq!(plain.and(marked).encrypted(&[]).as_deref(), Some("a"));
 }
 
 #[test]
@@ -355,7 +354,7 @@ fn documents_in_another_order_are_other_values() {
 fn a_condition_that_is_not_negated_selects_an_element() {
     let sku = || Node::leaf("lines.sku", Op::Eq(1.into()));
     let ne = Node::leaf("lines.sku", Op::Ne(1.into()));
-    let raw = || Node::Raw(doc! { "lines.sku": 1 });
+    let raw = || Node::Raw(RawPart::checked(doc! { "lines.sku": 1 }));
     for node in [
         sku(),
         sku().or(gt("a", 1)),
@@ -393,7 +392,10 @@ fn filters_that_match_every_document_are_recognized() {
         doc! { "$nor": [{ "a": { "$in": [] }, "b": 1 }] },
         doc! { "$or": [{ "a": 1 }, { "a": { "$nin": [] } }] },
     ] {
-        assert!(Node::Raw(filter.clone()).is_without_conditions(), "{filter}");
+        assert!(
+            Node::Raw(RawPart::checked(filter.clone())).is_without_conditions(),
+            "{filter}"
+        );
     }
     for filter in [
         doc! { "a": 1 },
@@ -410,7 +412,10 @@ fn filters_that_match_every_document_are_recognized() {
         doc! { "a": {} },
         doc! { "a": { "$eq": { "$nin": [] } } },
     ] {
-        assert!(!Node::Raw(filter.clone()).is_without_conditions(), "{filter}");
+        assert!(
+            !Node::Raw(RawPart::checked(filter.clone())).is_without_conditions(),
+            "{filter}"
+        );
     }
     assert!(!Node::Everything.is_without_conditions());
     assert!(Node::Default.is_without_conditions());
@@ -452,8 +457,12 @@ fn element_conditions_are_operators_or_a_filter() {
     // A raw condition of fields, and raw operators.
     let fields = on_element(Op::Is(doc! { "a": 1 }.into()));
     assert_eq!(element(fields), doc! { "a": 1 });
-    assert_eq!(element(Node::Raw(doc! { "$gt": 1 })), doc! { "$gt": 1 });
-    let two = Node::Raw(doc! { "$gt": 1 }).and(Node::Raw(doc! { "$lt": 5 }));
+    assert_eq!(
+        element(Node::Raw(RawPart::checked(doc! { "$gt": 1 }))),
+        doc! { "$gt": 1 }
+    );
+    let two =
+        Node::Raw(RawPart::checked(doc! { "$gt": 1 })).and(Node::Raw(RawPart::checked(doc! { "$lt": 5 })));
     let ops = Element::of(two).unwrap().into_operators();
     assert_eq!(ops, Some(vec![Op::Gt(1.into()), Op::Lt(5.into())]));
     assert_eq!(Element::of(gt("a", 1)).unwrap().into_operators(), None);
@@ -485,16 +494,21 @@ fn conditions_of_another_place_have_its_path() {
     ]);
     let expected = doc! { "$or": [{ "f0.a": { "$eq": 1 } }, { "f0": { "$gt": 2 } }] };
     assert_eq!(condition.to_document_of(Keys::Under("f0")), expected);
-    let raw = Node::Raw(doc! { "$or": [{ "a": { "$eq": 1 } }, { "b": 2 }] });
+    let raw = Node::Raw(RawPart::checked(
+        doc! { "$or": [{ "a": { "$eq": 1 } }, { "b": 2 }] },
+    ));
     let expected = doc! { "$or": [{ "f0.a": { "$eq": 1 } }, { "f0.b": 2 }] };
     assert_eq!(raw.to_document_of(Keys::Under("f0")), expected);
     for (node, operator) in [
         (Node::Expr(true.into()), "$expr"),
         (Node::Text(doc! { "$search": "x" }), "$text"),
-        (Node::Raw(doc! { "$nor": [{ "$where": "x" }] }), "$where"),
+        (
+            Node::Raw(RawPart::checked(doc! { "$nor": [{ "$where": "x" }] })),
+            "$where",
+        ),
         (gt("a", 1).not().or(Node::Expr(true.into())), "$expr"),
     ] {
-        assert_eq!(node.operator_beside_fields(), Some(operator));
+        assert_eq!(node.operator_beside_fields().as_deref(), Some(operator));
     }
     assert_eq!(condition.operator_beside_fields(), None);
 }
@@ -508,10 +522,11 @@ fn conditions_on_elements_are_conditions_on_their_array() {
     });
     let fields = Element::of(inner.and(gt("qty", 1))).unwrap();
     let node = Node::leaf("lines", Op::Not(vec![Op::ElemMatch(Box::new(fields))]));
-    assert!(node.mentions(&|path| path == "lines"));
-    assert!(!node.mentions(&|path| path == "qty"));
-    assert!(!node.compares(&|path| path == "qty"));
-    assert_eq!(node.encrypted(), ["lines.sku"]);
+    let encrypted = |field: &str| node.encrypted(&[field.to_owned()]);
+    // By its mark, and by its path.
+    assert_eq!(encrypted("qty").as_deref(), Some("lines.sku"));
+    assert_eq!(encrypted("lines").as_deref(), Some("lines"));
+    assert_eq!(node.compares_around(&["lines.price".to_owned()]), None);
     assert!(node.check_placed().is_ok());
     assert!(on_element(Op::Eq(1.into())).check_placed().is_err());
     assert!(
@@ -520,4 +535,83 @@ fn conditions_on_elements_are_conditions_on_their_array() {
             .check_placed()
             .is_err()
     );
+}
+
+#[test]
+fn comparisons_of_values_around_encrypted_fields_are_found() {
+    let fields = ["address.street".to_owned(), "lines.card".to_owned()];
+    let around = |path: &'static str, op: Op| Node::leaf(path, op).compares_around(&fields);
+    let document = || Bson::Document(doc! { "x": 1 });
+    for op in [
+        Op::Eq(document()),
+        Op::Ne(document()),
+        Op::In(vec![document()]),
+        Op::Not(vec![Op::Gt(document())]),
+        Op::Raw(Box::new(("$gt".to_owned(), document()))),
+    ] {
+        assert_eq!(
+            around("address", op.clone()).as_deref(),
+            Some("address.street"),
+            "{op:?}"
+        );
+        assert_eq!(
+            around("lines.0", op.clone()).as_deref(),
+            Some("lines.card"),
+            "{op:?}"
+        );
+        assert_eq!(around("address.street", op.clone()), None, "{op:?}");
+        assert_eq!(around("address.city", op.clone()), None, "{op:?}");
+        assert_eq!(around("addresses", op), None);
+    }
+    for op in [
+        Op::Eq(Bson::Null),
+        Op::Exists(true),
+        Op::Size(2),
+        Op::Type("object"),
+    ] {
+        assert_eq!(around("lines", op.clone()), None, "{op:?}");
+    }
+    let value = Element::Value(vec![Op::Eq(document())], Mark::Plain);
+    let element = around("lines", Op::ElemMatch(Box::new(value)));
+    assert_eq!(element.as_deref(), Some("lines.card"));
+    // A value of unknown form has the field in every document.
+    let hidden = |op: Op| Node::leaf("any", op).compares_around(&[String::new()]);
+    for op in [
+        Op::Eq(document()),
+        Op::All(vec![Bson::Array(vec![document()])]),
+        Op::Not(vec![Op::In(vec![document()])]),
+    ] {
+        assert!(hidden(op.clone()).is_some(), "{op:?}");
+    }
+    assert_eq!(hidden(Op::Eq(1.into())), None);
+}
+
+#[test]
+fn raw_parts_name_fields_also_in_elements_and_expressions() {
+    let fields = ["lines.card".to_owned()];
+    let raw = |document: Document| {
+        let document = RawPart {
+            document,
+            is_unchecked: true,
+        };
+        Node::Raw(document)
+    };
+    let in_element = |node: Node| Node::leaf("lines", Op::ElemMatch(Box::new(Element::of(node).unwrap())));
+    for node in [
+        raw(doc! { "lines.0.card": 1 }),
+        raw(doc! { "$or": [{ "a": 1 }, { "lines": { "card": 1 } }] }),
+        raw(doc! { "$expr": { "$eq": ["$lines.card", 1] } }),
+        in_element(raw(doc! { "card": 1 })),
+    ] {
+        assert_eq!(
+            node.named_in_raw_part(&fields).as_deref(),
+            Some("lines.card"),
+            "{node:?}"
+        );
+        assert!(!node.has_raw_part());
+    }
+    let other = in_element(raw(doc! { "qty": 1 })).and(raw(doc! { "card": 1 }));
+    assert_eq!(other.named_in_raw_part(&fields), None);
+    let checked = Node::Raw(RawPart::checked(doc! { "qty": 1 }));
+    assert!(other.and(checked.not()).has_raw_part());
 }

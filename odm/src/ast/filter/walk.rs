@@ -9,16 +9,17 @@ use super::element::Element;
 use super::node::{Leaf, Mark, Node};
 use super::op::Op;
 use super::raw;
-use crate::bson::{Bson, Document};
+use crate::ast::part::RawPart;
+use crate::bson::Bson;
 use crate::error::{Error, Result};
 
 /// A condition in a tree.
 #[derive(Clone, Copy)]
 pub(crate) enum Seen<'a> {
     Leaf(&'a Leaf),
-    Expr(&'a Bson),
+    Expr,
     Text,
-    Raw(&'a Document),
+    Raw(&'a RawPart),
 }
 
 /// The place of a condition.
@@ -67,9 +68,9 @@ impl Node {
                 };
                 parts.iter().try_for_each(|p| p.each_at(negated, visit))
             }
-            Node::Expr(expression) => visit(Seen::Expr(expression), at),
+            Node::Expr(_) => visit(Seen::Expr, at),
             Node::Text(_) => visit(Seen::Text, at),
-            Node::Raw(document) => visit(Seen::Raw(document), at),
+            Node::Raw(raw) => visit(Seen::Raw(raw), at),
         }
     }
 
@@ -85,21 +86,14 @@ impl Node {
         found.is_break()
     }
 
-    /// Whether a condition is one on a path for which this returns `true`. The conditions on the
-    /// elements of an array are those on the array.
-    pub(crate) fn mentions(&self, is_wanted: &dyn Fn(&str) -> bool) -> bool {
-        self.any(|seen, at| match seen {
-            Seen::Leaf(leaf) => at.array.is_empty() && is_wanted(&leaf.path),
-            Seen::Expr(expression) => raw::reads(expression, is_wanted),
-            Seen::Text => false,
-            Seen::Raw(document) => at.array.is_empty() && raw::mentions(document, is_wanted),
-        })
-    }
-
-    /// Whether a condition compares the value at a path for which this returns `true` with another
-    /// value than null.
-    pub(crate) fn compares(&self, is_wanted: &dyn Fn(&str) -> bool) -> bool {
-        self.any_condition(&|path, op| is_wanted(path) && op.is_comparison())
+    /// What this returns for the first condition that it returns something for.
+    fn find<'n, T>(&'n self, mut wanted: impl FnMut(Seen<'n>, At<'_>) -> Option<T>) -> Option<T> {
+        let mut found = None;
+        let _ = self.each(&mut |seen, at| {
+            found = wanted(seen, at);
+            if found.is_some() { Break(()) } else { Continue(()) }
+        });
+        found
     }
 
     /// Whether a condition compares the field at the path with a value for which this returns `true`.
@@ -113,11 +107,11 @@ impl Node {
     fn any_condition(&self, is_wanted: &dyn Fn(&str, &Op) -> bool) -> bool {
         self.any(|seen, at| match seen {
             Seen::Leaf(leaf) => at.array.is_empty() && is_wanted(&leaf.path, &leaf.op),
-            Seen::Expr(_) | Seen::Text => false,
-            Seen::Raw(document) => {
+            Seen::Expr | Seen::Text => false,
+            Seen::Raw(part) => {
                 let mut is_found = false;
                 if at.array.is_empty() {
-                    raw::each_condition(document, &mut |path, op| is_found |= is_wanted(path, &op));
+                    raw::each_condition(&part.document, &mut |path, op| is_found |= is_wanted(path, &op));
                 }
                 is_found
             }
@@ -127,16 +121,13 @@ impl Node {
     /// Whether a condition selects an element of the array at the path: one on the array or on a field of its elements that is
     /// not negated. A raw one counts as one.
     pub(crate) fn selects_element(&self, array: &str) -> bool {
-        let is_on = |path: &str| {
-            let mut names = without_positions(path);
-            without_positions(array).all(|name| names.next() == Some(name))
-        };
+        let is_on = |path: &str| is_within_elements(path, array);
         self.any(|seen, at| {
             let is_outermost = at.array.is_empty() && !at.is_negated;
             match seen {
                 Seen::Leaf(leaf) => is_outermost && leaf.op.negated().is_none() && is_on(&leaf.path),
-                Seen::Expr(_) | Seen::Text => false,
-                Seen::Raw(document) => is_outermost && raw::mentions(document, &is_on),
+                Seen::Expr | Seen::Text => false,
+                Seen::Raw(part) => is_outermost && raw::mentions(&part.document, &is_on),
             }
         })
     }
@@ -145,26 +136,20 @@ impl Node {
     pub(crate) fn has_expression(&self) -> bool {
         self.any(|seen, _| match seen {
             Seen::Leaf(leaf) => leaf.op.is_expression(),
-            Seen::Expr(_) => true,
+            Seen::Expr => true,
             Seen::Text => false,
-            Seen::Raw(document) => raw::has_expression(document),
+            Seen::Raw(part) => raw::has_expression(&part.document),
         })
     }
 
     /// The value that a field must be equal to, if the conditions require one.
     pub(crate) fn equality(&self, path: &str) -> Option<&Bson> {
-        let mut equal = None;
-        let _ = self.each(&mut |seen, at| {
-            if at.is_certain && at.array.is_empty() {
-                equal = match seen {
-                    Seen::Leaf(leaf) if leaf.path == path => leaf.op.equality(),
-                    Seen::Raw(document) => raw::equality(document, path),
-                    Seen::Leaf(_) | Seen::Expr(_) | Seen::Text => None,
-                };
-            }
-            if equal.is_some() { Break(()) } else { Continue(()) }
-        });
-        equal
+        self.find(|seen, at| match seen {
+            _ if !at.is_certain || !at.array.is_empty() => None,
+            Seen::Leaf(leaf) if leaf.path == path => leaf.op.equality(),
+            Seen::Raw(part) => raw::equality(&part.document, path),
+            Seen::Leaf(_) | Seen::Expr | Seen::Text => None,
+        })
     }
 
     /// Whether the only condition is that a field is equal to a value.
@@ -172,52 +157,78 @@ impl Node {
         matches!(self, Node::Leaf(leaf) if leaf.path == path && leaf.op.equality().is_some())
     }
 
-    /// The paths of the conditions by operators of encrypted fields.
-    pub(crate) fn encrypted(&self) -> Vec<String> {
-        let mut paths = Vec::new();
-        let _ = self.each(&mut |seen, at| {
-            if let Seen::Leaf(leaf) = seen
-                && leaf.mark == Mark::Encrypted
-            {
-                paths.push(Self::joined(at.array, &leaf.path).into_owned());
-            }
-            Continue(())
-        });
-        paths
+    /// The first condition on an encrypted field: on one of these paths or inside of it, or by an operator of encrypted
+    /// fields.
+    pub(crate) fn encrypted(&self, fields: &[String]) -> Option<String> {
+        self.find(|seen, at| {
+            let Seen::Leaf(leaf) = seen else { return None };
+            let path = Self::joined(at.array, &leaf.path);
+            let mut fields = fields.iter().filter(|field| !field.is_empty());
+            let field = fields.find(|field| is_within_elements(&path, field)).cloned();
+            field.or_else(|| (leaf.mark == Mark::Encrypted).then(|| path.into_owned()))
+        })
+    }
+
+    /// The first of these encrypted fields that is in a value which a condition compares with another one than null. An empty path
+    /// is in every document.
+    pub(crate) fn compares_around(&self, fields: &[String]) -> Option<String> {
+        self.find(|seen, at| {
+            let Seen::Leaf(leaf) = seen else { return None };
+            let path = Self::joined(at.array, &leaf.path);
+            let is_around = |field: &&String| {
+                if field.is_empty() {
+                    leaf.op.compares_document()
+                } else {
+                    leaf.op.compares_whole()
+                        && is_within_elements(field, &path)
+                        && !is_within_elements(&path, field)
+                }
+            };
+            fields.iter().find(is_around).cloned()
+        })
+    }
+
+    /// Whether a document of the application is a part that it does not state to be
+    /// [unchecked](RawPart::is_unchecked).
+    pub(crate) fn has_raw_part(&self) -> bool {
+        self.any(|seen, _| matches!(seen, Seen::Raw(part) if !part.is_unchecked))
+    }
+
+    /// The first of these fields that a document of the application has a condition on.
+    pub(crate) fn named_in_raw_part(&self, fields: &[String]) -> Option<String> {
+        self.find(|seen, at| {
+            let Seen::Raw(part) = seen else { return None };
+            let is_about = |field: &str, name: &str| {
+                let path = Self::joined(at.array, name);
+                is_within_elements(&path, field) || is_within_elements(field, &path)
+            };
+            let mut fields = fields.iter();
+            fields
+                .find(|field| raw::mentions(&part.document, &|name| is_about(field, name)))
+                .cloned()
+        })
     }
 
     /// The first operator that is not a condition on a field, such as `$where`, and not `$comment`.
-    pub(crate) fn operator_beside_fields(&self) -> Option<&str> {
-        let mut operator = None;
-        let _ = self.each(&mut |seen, at| {
-            operator = match seen {
-                Seen::Leaf(leaf) => leaf.op.is_expression().then_some("$expr"),
-                Seen::Expr(_) => Some("$expr"),
-                Seen::Text => Some("$text"),
-                Seen::Raw(document) if at.array.is_empty() => raw::operator_beside_fields(document),
-                Seen::Raw(_) => None,
-            };
-            if operator.is_some() {
-                Break(())
-            } else {
-                Continue(())
+    pub(crate) fn operator_beside_fields(&self) -> Option<String> {
+        self.find(|seen, at| match seen {
+            Seen::Leaf(leaf) => leaf.op.is_expression().then(|| "$expr".to_owned()),
+            Seen::Expr => Some("$expr".to_owned()),
+            Seen::Text => Some("$text".to_owned()),
+            Seen::Raw(part) if at.array.is_empty() => {
+                raw::operator_beside_fields(&part.document).map(str::to_owned)
             }
-        });
-        operator
+            Seen::Raw(_) => None,
+        })
     }
 
     /// The path of the first condition that is an `$elemMatch`.
     pub(crate) fn path_of_elem_match(&self) -> Option<String> {
-        let mut found = None;
-        let _ = self.each(&mut |seen, at| {
-            found = match seen {
-                Seen::Leaf(leaf) => matches!(leaf.op, Op::ElemMatch(_)).then(|| leaf.path.to_string()),
-                Seen::Raw(document) if at.array.is_empty() => raw::path_of_elem_match(document),
-                Seen::Raw(_) | Seen::Expr(_) | Seen::Text => None,
-            };
-            if found.is_some() { Break(()) } else { Continue(()) }
-        });
-        found
+        self.find(|seen, at| match seen {
+            Seen::Leaf(leaf) => matches!(leaf.op, Op::ElemMatch(_)).then(|| leaf.path.to_string()),
+            Seen::Raw(part) if at.array.is_empty() => raw::path_of_elem_match(&part.document),
+            Seen::Raw(_) | Seen::Expr | Seen::Text => None,
+        })
     }
 
     /// Rejects conditions on the root document itself, which the server does not support.
@@ -236,8 +247,8 @@ impl Node {
     /// The operators of raw filters that consist of them.
     pub(super) fn raw_operators(&self) -> Option<Vec<Op>> {
         let of_part = |part: &Node| {
-            if let Node::Raw(document) = part {
-                raw::only_operators(document)
+            if let Node::Raw(part) = part {
+                raw::only_operators(&part.document)
             } else {
                 None
             }
@@ -276,6 +287,12 @@ impl Op {
             }
         }
     }
+}
+
+/// Whether a path is `outer`, or inside of it, in all elements of arrays.
+fn is_within_elements(path: &str, outer: &str) -> bool {
+    let mut names = without_positions(path);
+    without_positions(outer).all(|name| names.next() == Some(name))
 }
 
 /// The names in a path, without the positions of elements of arrays.

@@ -11,14 +11,14 @@ pub(crate) use change::{ArrayFilter, Change, Variant};
 pub(crate) use operator::{AroundEncrypted, Inserted, Operator};
 pub(crate) use operators::{Operators, own_filter};
 
-use crate::bson::Document;
+use crate::ast::part::RawPart;
 
 /// An update, ready to be sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Changes {
     Operators(Operators),
     /// The stages of an aggregation pipeline.
-    Stages(Vec<Document>),
+    Stages(Vec<RawPart>),
 }
 
 #[cfg(test)]

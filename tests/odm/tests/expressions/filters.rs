@@ -3,7 +3,7 @@
 use marula::bson::{Bson, DateTime, Decimal128, doc};
 use marula::geo::{Point, Polygon};
 use marula::prelude::*;
-use marula::{BsonType, Document, Embedded, Error, Fields, Filter, Pattern, TextSearch};
+use marula::{BsonType, Document, Embedded, Error, Expr, Fields, Filter, Pattern, TextSearch};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Embedded, Clone)]
@@ -197,7 +197,7 @@ fn logic() {
     check(|_| Filter::any([Filter::default()]), doc! { "$nor": [{}] });
     check(|_| Filter::any([]), doc! { "$nor": [{}] });
     check(
-        |_| Filter::expr(doc! { "$gt": ["$a", "$b"] }),
+        |_| Filter::expr(Expr::raw(doc! { "$gt": ["$a", "$b"] })),
         doc! { "$expr": { "$gt": ["$a", "$b"] } },
     );
     check(

@@ -6,7 +6,7 @@ use crate::common::{Env, Order, order};
 use marula::bson::{self, doc};
 use marula::driver::event::{CommandEvent, EventListener};
 use marula::driver::options::{ClientOptions, ReadConcern, WriteConcern};
-use marula::{Client, Document, Error, Filter, FilterOps};
+use marula::{Client, Document, Error, Expr, Filter, FilterOps};
 use serde::{Deserialize, Serialize};
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn pages_and_counts_use_the_let_variables_of_the_query() {
     }
     let orders = env.db.collection::<Order>();
     orders.insert_many(&[order(1), order(2), order(3)]).await.unwrap();
-    let above = || Filter::expr(doc! { "$gt": ["$number", "$$least"] });
+    let above = || Filter::expr(Expr::raw(doc! { "$gt": ["$number", "$$least"] }));
     let variables = doc! { "least": 1 };
     let page = orders
         .find(|_| above())

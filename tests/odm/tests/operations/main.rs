@@ -41,6 +41,7 @@ mod schema_privileges;
 mod schema_series;
 mod schema_setup;
 mod schema_versions;
+mod scoped;
 mod search_indexes;
 mod server_versions;
 mod sessions;

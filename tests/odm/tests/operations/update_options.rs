@@ -3,6 +3,7 @@
 use crate::common::{Env, Line, Observed, Order, decimal, order};
 use marula::bson::{DateTime, doc};
 use marula::driver::options::ReturnDocument;
+use marula::expr::{gt, lt};
 use marula::prelude::*;
 use marula::{Collection, Document, Fields, Filter, Projection, Update};
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,7 @@ async fn raw_array_filters_are_combined_with_those_of_typed_paths() {
 async fn two_expressions_must_both_match() {
     let (env, orders) = shop(5).await;
     let found = orders
-        .find(|_| Filter::expr(doc! { "$gt": ["$number", 1] }) & Filter::expr(doc! { "$lt": ["$number", 3] }))
+        .find(|n| Filter::expr(gt(n.number(), 1)) & Filter::expr(lt(n.number(), 3)))
         .all()
         .await
         .unwrap();

@@ -6,6 +6,7 @@ use crate::common::{Env, Order, order};
 use marula::bson::doc;
 use marula::driver::options::FullDocument;
 use marula::driver::{ChangeOperation, ChangeStreamEvent};
+use marula::expr::gt;
 use marula::prelude::*;
 use marula::{Collection, Error, Filter};
 
@@ -144,7 +145,7 @@ async fn filters_that_cannot_be_applied_to_events_are_refused() {
         return;
     };
     let orders = orders(&env).await;
-    let expression = || Filter::expr(doc! { "$gt": ["$number", 1] });
+    let expression = || Filter::expr(gt(Order::fields().number(), 1));
     for filter in [expression(), expression() & Order::fields().number().gt(1)] {
         let refused = orders.watch().filter(|_| filter).await.unwrap_err();
         assert!(matches!(&refused, Error::InvalidFilter { .. }), "{refused}");

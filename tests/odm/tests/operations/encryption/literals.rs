@@ -2,6 +2,7 @@
 
 use super::{Address, Hospital, Patient, Plain, patient};
 use marula::bson::{Bson, doc};
+use marula::encryption::Unchecked;
 use marula::expr::{cond, expr, gt, lit};
 use marula::schema::SyncMode;
 use marula::{Database, Document, Embedded, Error, Expr, Filter, Model, Shape, Update, prelude::*};
@@ -199,11 +200,6 @@ async fn documents_with_encrypted_fields_are_not_compared_in_other_collections()
                 .all()
                 .await
                 .unwrap_err(),
-            lodgers()
-                .match_(|_| Filter::raw(doc! { "residence.address.st": "Marktgasse 1" }))
-                .all()
-                .await
-                .unwrap_err(),
         ] {
             is_refused(error, "residence.address.st");
         }
@@ -282,23 +278,11 @@ async fn expressions_and_schemas_in_filters_and_update_pipelines_are_checked() {
     schema.clone().sync(SyncMode::Additive).await.unwrap();
     let plain = hospital.db().collection::<Patient>();
     let encrypting = hospital.encrypted(schema).await.collection::<Patient>();
-    for (filter, field) in [
-        (
-            doc! { "$jsonSchema": { "properties": { "ssn": { "enum": ["457-55-0001"] } } } },
-            "ssn",
-        ),
-        (
-            doc! { "$expr": { "$eq": [{ "$getField": "ssn" }, "457-55-0001"] } },
-            "ssn",
-        ),
-        (
-            doc! { "$nor": [{ "$expr": { "$in": [{ "address": { "st": "Marktgasse 1" } }, ["$$ROOT"]] } }] },
-            "ssn",
-        ),
-        (
-            doc! { "$expr": { "$eq": ["$$CURRENT.address.st", "Marktgasse 1"] } },
-            "address.st",
-        ),
+    for filter in [
+        doc! { "$jsonSchema": { "properties": { "ssn": { "enum": ["457-55-0001"] } } } },
+        doc! { "$expr": { "$eq": [{ "$getField": "ssn" }, "457-55-0001"] } },
+        doc! { "$nor": [{ "$expr": { "$in": [{ "address": { "st": "Marktgasse 1" } }, ["$$ROOT"]] } }] },
+        doc! { "$where": "this.ssn === '457-55-0001'" },
     ] {
         let raw = || Filter::raw(filter.clone());
         for error in [
@@ -309,7 +293,33 @@ async fn expressions_and_schemas_in_filters_and_update_pipelines_are_checked() {
                 .update_one(|_| raw(), |p| p.name().set("x"))
                 .await
                 .unwrap_err(),
+            encrypting
+                .find(|p| p.id().eq(1) & !raw())
+                .all()
+                .await
+                .unwrap_err(),
         ] {
+            let text = error.to_string();
+            assert!(
+                matches!(&error, Error::InvalidFilter { .. }) && text.contains("encryption::Unchecked"),
+                "{error:?}"
+            );
+        }
+    }
+    // A client without automatic encryption would send the value of a condition that the application states.
+    for (filter, field) in [
+        (doc! { "ssn": "457-55-0001" }, "ssn"),
+        (
+            doc! { "$or": [{ "_id": 1 }, { "address": { "st": "x" } }] },
+            "address.st",
+        ),
+        (
+            doc! { "$expr": { "$eq": ["$$CURRENT.address.st", "Marktgasse 1"] } },
+            "address.st",
+        ),
+    ] {
+        for filter in [Filter::raw(filter.clone()), Filter::raw(Unchecked(filter))] {
+            let error = plain.find(|_| filter).all().await.unwrap_err();
             assert!(
                 matches!(&error, Error::Encode { path, .. } if path == field),
                 "{error:?}"
@@ -318,11 +328,11 @@ async fn expressions_and_schemas_in_filters_and_update_pipelines_are_checked() {
     }
     // A condition on the other fields.
     let by_name = doc! { "$jsonSchema": { "properties": { "name": { "enum": ["x"] } } } };
-    assert_eq!(plain.count(|_| Filter::raw(by_name)).await.unwrap(), 0);
-
-    // The schema of the model has the types of its encrypted fields alone.
+    let by_name = Filter::raw(Unchecked(by_name));
+    assert_eq!(plain.count(|_| by_name).await.unwrap(), 0);
     let invalid = doc! { "$nor": [{ "$jsonSchema": Patient::json_schema() }] };
-    assert_eq!(plain.count(|_| Filter::raw(invalid)).await.unwrap(), 0);
+    let invalid = Filter::raw(Unchecked(invalid));
+    assert_eq!(plain.count(|_| invalid).await.unwrap(), 0);
 
     encrypting.insert_one(&patient(1)).await.unwrap();
     for (stage, field) in [
@@ -351,5 +361,14 @@ async fn expressions_and_schemas_in_filters_and_update_pipelines_are_checked() {
         let error = plain.update_by_id(1, |_| update()).await.unwrap_err();
         assert!(matches!(error, Error::Encode { .. }), "{error:?}");
     }
+    let renamed = || doc! { "$set": { "name": "x" } };
+    let error = encrypting
+        .update_by_id(1, |_| Update::pipeline([renamed()]))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, Error::InvalidUpdate { reason, .. } if reason.contains("encryption::Unchecked")),
+        "{error:?}"
+    );
     assert_eq!(encrypting.find_by_id(1).required().await.unwrap(), patient(1));
 }

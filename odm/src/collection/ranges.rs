@@ -3,13 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::ast::filter::Node;
-use crate::ast::update::Changes;
+use crate::ast::update::Operators;
 use crate::bson::{Bson, Document, RawDocument};
-use crate::collection::encrypted_models::ranges;
 use crate::collection::keyset::lookup;
 use crate::encryption::fields::compare;
 use crate::error::{Error, Result, ValueError};
-use crate::model::Model;
 
 /// The declared range of a field.
 pub(super) struct Range {
@@ -47,47 +45,40 @@ impl Range {
         is(&self.min, Ordering::Less) || is(&self.max, Ordering::Greater)
     }
 
-    fn reason<D: Model>(&self) -> String {
+    fn reason(&self, model: &str) -> String {
         let range = match (&self.min, &self.max) {
             (Some(min), Some(max)) => format!("from {min} to {max}"),
             (Some(min), None) => format!("from {min}"),
             (_, max) => max.as_ref().map_or_else(String::new, |max| format!("to {max}")),
         };
         format!(
-            "model `{}` declares the values of this encrypted field {range}, and a value outside of them cannot be encrypted",
-            D::NAME
+            "model `{model}` declares the values of this encrypted field {range}, and a value outside of them cannot be encrypted"
         )
     }
 }
 
 /// Rejects a document to write with a value outside of the range of its field.
-pub(super) fn check_document<D: Model>(document: &RawDocument) -> Result<()> {
-    for range in ranges::<D>() {
+pub(super) fn check_document(ranges: &[Range], model: &str, document: &RawDocument) -> Result<()> {
+    for range in ranges {
         if lookup(document, &range.path).is_some_and(|value| range.excludes(&value)) {
-            return Err(Error::encode(
-                range.path.clone(),
-                ValueError::new(range.reason::<D>()),
-            ));
+            let reason = range.reason(model);
+            return Err(Error::encode(range.path.clone(), ValueError::new(reason)));
         }
     }
     Ok(())
 }
 
 /// Rejects a filter that compares a field with a value outside of its range.
-pub(super) fn check_filter<D: Model>(filter: &Node) -> Result<()> {
-    let mut ranges = ranges::<D>().iter();
-    match ranges.find(|range| filter.compares_with(&range.path, &|value| range.excludes(value))) {
-        Some(range) => Err(Error::filter(range.path.clone(), range.reason::<D>())),
+pub(super) fn check_filter(ranges: &[Range], model: &str, filter: &Node) -> Result<()> {
+    let excludes = |range: &&Range| filter.compares_with(&range.path, &|value| range.excludes(value));
+    match ranges.iter().find(excludes) {
+        Some(range) => Err(Error::filter(range.path.clone(), range.reason(model))),
         None => Ok(()),
     }
 }
 
 /// Rejects an update that sets a field, or a document around it, to a value outside of its range.
-pub(super) fn check_update<D: Model>(update: &Changes) -> Result<()> {
-    let ranges = ranges::<D>();
-    let Changes::Operators(operators) = update else {
-        return Ok(());
-    };
+pub(super) fn check_changes(ranges: &[Range], model: &str, operators: &Operators) -> Result<()> {
     if ranges.is_empty() {
         return Ok(());
     }
@@ -101,7 +92,7 @@ pub(super) fn check_update<D: Model>(update: &Changes) -> Result<()> {
                 .is_some_and(|value| range.excludes(value))
         });
         if let Some(range) = excluded {
-            return Err(Error::update(range.path.clone(), range.reason::<D>()));
+            return Err(Error::update(range.path.clone(), range.reason(model)));
         }
     }
     Ok(())

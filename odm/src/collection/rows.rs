@@ -1,0 +1,284 @@
+//! The rows of a scoped handle: the documents whose fields have the values that the scope fixes.
+
+use std::sync::Arc;
+
+use crate::ast::filter::{Leaf, Mark, Node, Op};
+use crate::ast::update::Operators;
+use crate::bson::{Bson, Document, RawDocument};
+use crate::collection::keyset::lookup;
+use crate::collection::protection::is_about;
+use crate::collection::{Collection, filter_of};
+use crate::error::{Error, Result, ValueError};
+use crate::filter::Filter;
+use crate::model::{Fields, Model};
+
+/// The condition of a scope.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    condition: Node,
+    fixed: Vec<Fixed>,
+}
+
+/// A field, and the values of which it has one.
+#[derive(Clone, Debug)]
+struct Fixed {
+    path: String,
+    values: Vec<Bson>,
+}
+
+/// The rows of a handle. The error of an invalid scope is that of every call.
+pub(super) type ScopedRows = Option<Arc<Result<Rows>>>;
+
+impl<D: Model> Collection<D> {
+    /// The same collection with only the documents whose fields have these values, such as those of one tenant or one owner.
+    ///
+    /// Every call of the handle has the condition: reads, counts, updates, replacements, deletes, bulk writes, pipelines (as their
+    /// first `$match`, and in the filter of a [`vector_search`](crate::Pipeline::vector_search)) and change events. Documents that
+    /// are inserted or replaced must have the values, and updates cannot change these fields. An upsert stores the value; it needs a
+    /// scope with one value of each field. Scopes of a scope must all match.
+    ///
+    /// The filter consists of `eq` and `is_in` of fields outside of arrays, combined by `&`. With another filter, and with one
+    /// without conditions, each call fails with [`Error::InvalidFilter`].
+    ///
+    /// - Change events have their condition on the full document: without one, as of deletes and, by default, of updates, they are
+    ///   left out.
+    /// - [`estimated_count`](Collection::estimated_count), raw writes of [`bulk`](Collection::bulk), and stages that write into the
+    ///   collection itself, are errors.
+    /// - The collections that a lookup or a union reads have no scope: add a `match_` to their pipelines.
+    ///
+    /// A scope prevents mistakes; it does not replace access control: [`driver`](Collection::driver), commands and raw stages that
+    /// read a collection have none.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let own = orders.scoped(|o| o.customer().eq(1));
+    /// assert!(own.find_all().await?.iter().all(|order| order.customer == 1));
+    /// own.update_many(|o| o.total().lt(100), |o| o.tags().push("small")).await?;
+    /// let foreign = Order { customer: 2, ..order(9) };
+    /// assert!(own.insert_one(&foreign).await.is_err());
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn scoped(&self, rows: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
+        let rows = filter_of::<D>(rows).and_then(Rows::of);
+        let rows = match self.rows.as_deref() {
+            None => rows,
+            Some(outer) => outer.clone().and_then(|outer| Ok(outer.and(rows?))),
+        };
+        self.with_rows(Arc::new(rows))
+    }
+}
+
+impl Rows {
+    fn of(condition: Node) -> Result<Self> {
+        let mut fixed = Vec::new();
+        collect(&condition, &mut fixed)?;
+        if fixed.is_empty() {
+            return Err(Error::filter(
+                "",
+                "a scope needs conditions: give `eq` or `is_in` of each field that it fixes",
+            ));
+        }
+        Ok(Rows { condition, fixed })
+    }
+
+    fn and(self, other: Self) -> Self {
+        Rows {
+            condition: self.condition.and(other.condition),
+            fixed: [self.fixed, other.fixed].concat(),
+        }
+    }
+
+    /// A filter with the condition.
+    pub(super) fn restrict(&self, filter: Node) -> Node {
+        filter.and(self.condition.clone())
+    }
+
+    pub(super) fn condition(&self) -> &Node {
+        &self.condition
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.fixed.iter().map(|fixed| &*fixed.path)
+    }
+
+    /// Rejects a document to write that is not one of the rows.
+    pub(super) fn check_document(&self, document: &RawDocument) -> Result<()> {
+        for Fixed { path, values } in &self.fixed {
+            let found = lookup(document, path).unwrap_or(Bson::Null);
+            if !values.iter().any(|value| is_equal(value, &found)) {
+                return Err(Error::encode(
+                    path,
+                    ValueError::new(
+                        "the field does not have the value that the scope of the handle requires",
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Rejects an update of a field that the scope fixes.
+    pub(super) fn check_changes(&self, operators: &Operators) -> Result<()> {
+        let changed = |path: &&str| operators.targets().any(|target| is_about(target, path));
+        match self.paths().find(changed) {
+            Some(path) => Err(Self::fixed_field(path)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn fixed_field(path: &str) -> Error {
+        Error::update(
+            path,
+            "the scope of the handle fixes the value of this field, so that an update cannot change it",
+        )
+    }
+
+    /// Rejects an upsert that does not show which value of a field it would store.
+    pub(super) fn check_upsert(&self) -> Result<()> {
+        match self.fixed.iter().find(|fixed| fixed.values.len() != 1) {
+            Some(fixed) => Err(Error::filter(
+                &*fixed.path,
+                "the scope of the handle allows several values of this field, so that an upsert does not know which one to store: \
+                 use a scope of one value, or insert and update in two calls",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Rejects stages that write into the collection itself: documents outside of the scope could be replaced.
+    pub(super) fn check_stages(stages: &[Document], own: &str) -> Result<()> {
+        for (name, argument) in stages.iter().flatten() {
+            let target = match (name.as_str(), argument) {
+                ("$out", Bson::String(target)) => Some(target.as_str()),
+                ("$out", Bson::Document(out)) => out.get_str("coll").ok(),
+                ("$merge", Bson::String(target)) => Some(target.as_str()),
+                ("$merge", Bson::Document(merge)) => match merge.get("into") {
+                    Some(Bson::Document(into)) => into.get_str("coll").ok(),
+                    into => into.and_then(Bson::as_str),
+                },
+                _ => None,
+            };
+            if target == Some(own) {
+                return Err(Error::pipeline(
+                    "",
+                    format!(
+                        "`{name}` into the collection of a scoped handle could replace documents outside of its scope: read the \
+                         documents, and write them"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds the values that conditions fix.
+fn collect(node: &Node, fixed: &mut Vec<Fixed>) -> Result<()> {
+    let invalid = |path: &str| {
+        Error::filter(
+            path,
+            "a scope consists of `eq` and `is_in` of fields outside of arrays and of encrypted fields, combined by `&`",
+        )
+    };
+    if let Node::Fields(parts) | Node::All(parts) = node {
+        return parts.iter().try_for_each(|part| collect(part, fixed));
+    }
+    let Node::Leaf(Leaf {
+        path,
+        op,
+        mark: Mark::Plain,
+    }) = node
+    else {
+        return Err(invalid(""));
+    };
+    let values = match op {
+        Op::Is(value) | Op::Eq(value) => vec![value.clone()],
+        Op::In(values) => values.clone(),
+        _ => return Err(invalid(path)),
+    };
+    // A position names an element of an array.
+    if path
+        .split('.')
+        .any(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        return Err(invalid(path));
+    }
+    fixed.push(Fixed {
+        path: path.to_string(),
+        values,
+    });
+    Ok(())
+}
+
+/// Whether two values are equal on the server: numbers are so across their types.
+fn is_equal(a: &Bson, b: &Bson) -> bool {
+    fn number(value: &Bson) -> Option<i64> {
+        match value {
+            Bson::Int32(value) => Some(i64::from(*value)),
+            Bson::Int64(value) => Some(*value),
+            // The largest integer that every smaller one has a double of.
+            #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 53 bits")]
+            Bson::Double(value) if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 => {
+                Some(*value as i64)
+            }
+            _ => None,
+        }
+    }
+    a == b || number(a).is_some_and(|a| number(b) == Some(a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::doc;
+
+    fn rows(filter: Node) -> Result<Rows> {
+        Rows::of(filter)
+    }
+
+    #[test]
+    fn only_values_of_fields_are_a_scope() {
+        let eq = |path: &'static str| Node::leaf(path, Op::Eq(1.into()));
+        for node in [
+            eq("a"),
+            eq("a").and(eq("b.c")),
+            Node::leaf("a", Op::In(vec![1.into()])),
+        ] {
+            assert!(rows(node).is_ok());
+        }
+        for node in [
+            Node::Default,
+            Node::Everything,
+            Node::without_conditions(),
+            eq("a").or(eq("b")),
+            eq("a").not(),
+            eq("a").and(Node::leaf("b", Op::Gt(1.into()))),
+            eq("lines.0"),
+            Node::leaf("a", Op::Exists(true)),
+        ] {
+            assert!(rows(node.clone()).is_err(), "{node:?}");
+        }
+    }
+
+    #[test]
+    fn documents_have_the_values_of_the_scope() {
+        let scope = rows(Node::leaf("a.b", Op::In(vec![1.into(), "x".into()]))).unwrap();
+        let check = |document: Document| {
+            let raw = crate::bson::to_raw_document(&document).unwrap();
+            scope.check_document(&raw)
+        };
+        for value in [Bson::Int32(1), Bson::Int64(1), Bson::Double(1.0), "x".into()] {
+            assert!(check(doc! { "a": { "b": value.clone() } }).is_ok(), "{value}");
+        }
+        for document in [
+            doc! { "a": { "b": 2 } },
+            doc! { "a": { "b": [1] } },
+            doc! { "a": [{ "b": 1 }] },
+            doc! { "b": 1 },
+            doc! { "a": { "b": 1.5 } },
+        ] {
+            assert!(check(document.clone()).is_err(), "{document}");
+        }
+    }
+}
