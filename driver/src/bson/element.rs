@@ -204,6 +204,21 @@ mod tests {
             let mut out = vec![9];
             append_literal_key(&mut out, 5, &key);
             assert_eq!(out, [vec![9], parts(&key)].concat(), "{len}");
+            append_literal_element(&mut out, 5, &key, [1, 2, 3]);
+            let with_value = [parts(&key), vec![1, 2, 3]].concat();
+            assert_eq!(out, [vec![9], parts(&key), with_value].concat(), "{len}");
+        }
+    }
+
+    #[test]
+    fn text_of_any_length_is_appended_to_a_buffer_of_any_capacity() {
+        for len in 0..40 {
+            let text: String = ('a'..='z').cycle().take(len).collect();
+            for capacity in 0..40 {
+                let mut out = Vec::with_capacity(capacity);
+                append_text(&mut out, &text);
+                assert_eq!(out, [text.as_bytes(), &[0]].concat(), "{len} {capacity}");
+            }
         }
     }
 

@@ -30,10 +30,11 @@ macro_rules! integers {
         impl<'de> Decode<'de> for $t {
             #[inline]
             fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
-                match <$t>::try_from(value.integer(ElementType::$kind)?) {
-                    Ok(number) => Ok(number),
-                    Err(_) => Err(out_of_range(stringify!($t))),
-                }
+                let number = match (value.kind(), value.bytes().first_chunk()) {
+                    (ElementType::$kind, Some(bytes)) => <$t>::try_from(<$wide>::from_le_bytes(*bytes)).ok(),
+                    _ => <$t>::try_from(value.integer(ElementType::$kind)?).ok(),
+                };
+                number.ok_or_else(|| out_of_range(stringify!($t)))
             }
         }
     )* };

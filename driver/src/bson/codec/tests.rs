@@ -33,9 +33,9 @@ fn text(value: &Encoded<'_>) -> Decoded<String> {
 
 fn line(value: &Encoded<'_>) -> Decoded<Line> {
     let mut slots = (None, None);
-    let mut fields = Fields::new(value.document()?);
+    let mut fields = Fields::new(value.document()?, &["sku", "quantity"]);
     loop {
-        match fields.next(&["sku", "quantity"]) {
+        match fields.next() {
             0 => fields.read(&mut slots.0, text)?,
             1 => fields.read(&mut slots.1, |value| value.integer(ElementType::Int64))?,
             END => break,
@@ -63,9 +63,9 @@ fn order(bytes: &[u8]) -> Decoded<Order> {
     let whole = Encoded::of_document(bytes);
     let read = || {
         let mut slots = (None, None, None, None);
-        let mut fields = Fields::new(whole.document()?);
+        let mut fields = Fields::new(whole.document()?, &["name", "lines", "note", "any"]);
         loop {
-            match fields.next(&["name", "lines", "note", "any"]) {
+            match fields.next() {
                 0 => fields.read(&mut slots.0, text)?,
                 1 => fields.read(&mut slots.1, lines)?,
                 2 => fields.read(&mut slots.2, |value| {
@@ -296,6 +296,34 @@ fn values_of_all_kinds_are_written() {
     let error = Writer::write(&mut out, |writer| writer.string("text")).unwrap_err();
     assert_eq!(error.message(), "expected a document, found String");
     assert_eq!(out, b"x");
+}
+
+#[test]
+fn a_field_that_is_written_at_once_has_the_same_form() {
+    const LONG: &str = "a name that is longer than all those that are assembled in registers";
+    let text = "text".repeat(10);
+    let mut out = Vec::new();
+    Writer::write(&mut out, |writer| {
+        let open = writer.begin(ElementType::EmbeddedDocument, &Names::NONE)?;
+        writer.fixed_field("n", ElementType::Int32, 7_i32.to_le_bytes())?;
+        writer.fixed_field(LONG, ElementType::Boolean, [1])?;
+        writer.string_field("short", "")?;
+        writer.string_field("long", &text)?;
+        writer.end(open)
+    })
+    .unwrap();
+    let expected = doc! { "n": 7, LONG: true, "short": "", "long": &text };
+    assert_eq!(out, to_vec(&expected).unwrap());
+
+    let names: [fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>; 2] = [
+        |writer| writer.fixed_field("a\0b", ElementType::Null, []),
+        |writer| writer.string_field("a\0b", ""),
+    ];
+    for write in names {
+        let error = Writer::write(&mut out, write).unwrap_err();
+        assert_eq!(error.message(), "the key contains a zero byte");
+    }
+    assert_eq!(out, to_vec(&expected).unwrap());
 }
 
 /// The writer has the limit of serde's, so that a reader of any type can read the document.
