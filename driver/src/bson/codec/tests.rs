@@ -368,7 +368,7 @@ fn documents_of_100_levels_are_written_and_of_200_are_read() {
 fn a_type_writes_exactly_one_value() {
     type Write = fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>;
     let long = |writer: &mut Writer<'_>| writer.fixed(ElementType::Int64, [0x61; 8]);
-    let values: [(Write, &str); 6] = [
+    let values: [(Write, &str); 8] = [
         (|_| Ok(()), "a: the type has not written a value"),
         (
             |writer| {
@@ -383,6 +383,22 @@ fn a_type_writes_exactly_one_value() {
                 writer.field("b", |writer| writer.serialize(&1))?;
                 writer.end(open)?;
                 writer.bson(&Bson::Null)
+            },
+            "a: the type has written a second value",
+        ),
+        (
+            |writer| {
+                writer.fixed_field("b", ElementType::Null, [])?;
+                writer.string("one")
+            },
+            "a: the type has written a second value",
+        ),
+        (
+            |writer| {
+                let open = writer.begin(ElementType::EmbeddedDocument, &Names::NONE)?;
+                writer.string_field("b", "one")?;
+                writer.string("two")?;
+                writer.end(open)
             },
             "a: the type has written a second value",
         ),

@@ -271,6 +271,8 @@ impl Writer<'_> {
         if name.as_bytes().contains(&0) {
             return Err(EncodeError::zero_in_key().in_field(name));
         }
+        // A value after it without a name is then a second one.
+        self.encoder.type_index = self.encoder.out.len();
         append_literal_element(self.encoder.out, kind as u8, name, bytes);
         Ok(())
     }
