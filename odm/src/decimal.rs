@@ -26,6 +26,7 @@ pub(crate) const EXPONENTS: std::ops::RangeInclusive<i64> = -BIAS..=6111;
 impl Digits {
     /// The digits of a finite Decimal128, from its bits in the binary integer encoding of IEEE 754-2008. `None` for NaN and
     /// infinity. A coefficient that is too large is 0, as the standard defines it.
+    #[inline]
     pub(crate) fn of(decimal: &Decimal128) -> Option<Self> {
         let bits = u128::from_le_bytes(decimal.bytes());
         // The five bits after the sign.
@@ -50,6 +51,7 @@ impl Digits {
 
     /// The Decimal128 with exactly these digits. `None` if there is none.
     #[cfg(any(test, feature = "bigdecimal", feature = "rust_decimal"))]
+    #[inline]
     pub(crate) fn exact(self) -> Option<Decimal128> {
         if self.coefficient > MAX_COEFFICIENT || !EXPONENTS.contains(&self.exponent) {
             return None;

@@ -1,8 +1,8 @@
 //! Appends the types and keys of elements.
 
-use super::validate;
+use super::{capacity, validate};
 
-/// Maximum length of type and key that are assembled on the stack. Longer ones are appended in parts.
+/// Maximum length of type, key and value that are assembled on the stack. Longer ones are appended in parts.
 const PIECE: usize = 64;
 
 /// Appends type and key. The key must not contain a zero byte.
@@ -11,17 +11,56 @@ const PIECE: usize = 64;
 /// assembled in registers.
 #[inline(always)]
 pub(super) fn append_literal_key(out: &mut Vec<u8>, kind: u8, key: &str) {
+    append_literal_element(out, kind, key, []);
+}
+
+/// [`append_literal_key`] with the value, or with the first bytes of it.
+#[inline(always)]
+pub(super) fn append_literal_element<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &str, value: [u8; N]) {
     let key = key.as_bytes();
     let mut piece = [0; PIECE];
     let [first, rest @ ..] = &mut piece;
     *first = kind;
     // The zero byte after the key is part of the initial array.
-    if let Some((key_place, [_, ..])) = rest.split_at_mut_checked(key.len()) {
+    if let Some((key_place, [_, after @ ..])) = rest.split_at_mut_checked(key.len())
+        && let Some(value_place) = after.first_chunk_mut()
+    {
         key_place.copy_from_slice(key);
-        out.extend_from_slice(piece.get(..key.len() + 2).unwrap_or_default());
+        *value_place = value;
+        out.extend_from_slice(piece.get(..key.len() + 2 + N).unwrap_or_default());
     } else {
         append_parts(out, kind, key);
+        out.extend_from_slice(&value);
     }
+}
+
+/// Maximum length of text that is copied with a constant length.
+const SHORT_TEXT: usize = 16;
+
+/// Appends text and the zero byte after it.
+///
+/// Text of up to 16 bytes is assembled in registers and copied with a constant length, then the surplus is truncated. The
+/// function calls no other one before it returns, so that it saves no registers.
+#[inline(never)]
+pub(super) fn append_text(out: &mut Vec<u8>, text: &str) {
+    match short_word(text.as_bytes()) {
+        Some(word) if out.capacity() - out.len() > SHORT_TEXT => {
+            let end = out.len() + text.len() + 1;
+            let mut piece = [0; SHORT_TEXT + 1];
+            if let Some(place) = piece.first_chunk_mut() {
+                *place = word.to_le_bytes();
+            }
+            out.extend_from_slice(&piece);
+            out.truncate(end);
+        }
+        _ => append_long_text(out, text),
+    }
+}
+
+#[inline(never)]
+fn append_long_text(out: &mut Vec<u8>, text: &str) {
+    capacity::append(out, text.as_bytes());
+    out.push(0);
 }
 
 /// Appends type and key, for keys known at run time. Returns `false` and appends nothing if the key
@@ -165,6 +204,21 @@ mod tests {
             let mut out = vec![9];
             append_literal_key(&mut out, 5, &key);
             assert_eq!(out, [vec![9], parts(&key)].concat(), "{len}");
+            append_literal_element(&mut out, 5, &key, [1, 2, 3]);
+            let with_value = [parts(&key), vec![1, 2, 3]].concat();
+            assert_eq!(out, [vec![9], parts(&key), with_value].concat(), "{len}");
+        }
+    }
+
+    #[test]
+    fn text_of_any_length_is_appended_to_a_buffer_of_any_capacity() {
+        for len in 0..40 {
+            let text: String = ('a'..='z').cycle().take(len).collect();
+            for capacity in 0..40 {
+                let mut out = Vec::with_capacity(capacity);
+                append_text(&mut out, &text);
+                assert_eq!(out, [text.as_bytes(), &[0]].concat(), "{len} {capacity}");
+            }
         }
     }
 

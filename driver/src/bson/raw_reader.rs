@@ -216,9 +216,19 @@ impl<'de> RawElements<'de> {
     /// Those of [`next_element`](Self::next_element). The iteration cannot be continued.
     #[inline]
     pub(crate) fn next_item(&mut self) -> Result<Option<RawValue<'de>>, DecodeError> {
+        match self.take_by(|bytes| Some(split_cstring(bytes)?.1)) {
+            Some((kind, bytes)) => Ok(Some(RawValue::new(kind, bytes))),
+            None if self.is_empty() => Ok(None),
+            None => self.next_unusual_item(),
+        }
+    }
+
+    /// [`next_item`](Self::next_item) for the types that are not common, and for a malformed item.
+    #[cold]
+    fn next_unusual_item(&mut self) -> Result<Option<RawValue<'de>>, DecodeError> {
         let before = *self;
         let item = self.take_item();
-        if item.is_none() && !before.is_empty() {
+        if item.is_none() {
             *self = before;
             return Err(self.element_error());
         }

@@ -42,8 +42,11 @@ pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
 /// [`value_len`] for common types; `None` for the others too. Calls no other function.
 #[inline]
 pub(super) fn usual_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
-    let rule = usize::from(*LENGTHS.get(kind as usize)?);
-    Some(if rule < STATED { rule } else { stated(rule, rest)? })
+    match usize::from(*LENGTHS.get(kind as usize)?) {
+        len if len < STATED => Some(len),
+        UNUSUAL => None,
+        rule => stated(rule, rest),
+    }
 }
 
 /// The length that a value states, with the bytes that its rule adds.
@@ -52,10 +55,7 @@ fn stated(rule: usize, rest: &[u8]) -> Option<usize> {
     // A negative length becomes larger than any document.
     let stated = u32::from_le_bytes(*rest.first_chunk()?);
     let len = usize::try_from(stated).ok()?.checked_add(rule - STATED)?;
-    if rule == UNUSUAL || len < MIN_DOCUMENT {
-        return None;
-    }
-    Some(len)
+    (len >= MIN_DOCUMENT).then_some(len)
 }
 
 /// Length of values by type: constants below [`STATED`]; above it, the bytes to add to the length

@@ -57,7 +57,7 @@ fn write(cx: &Context<'_>, variant: &Variant<'_>, tag: &str, content: &str) -> T
         quote!(__out.field(#content, |__out| #write)?;)
     });
     quote! {{
-        __out.field(#tag, |__out| __out.string(#name))?;
+        __out.string_field(#tag, #name)?;
         #content
         ::core::result::Result::Ok(())
     }}

@@ -17,7 +17,7 @@ pub(super) fn write(
 ) -> TokenStream {
     let written = fields.iter().enumerate().filter(|(_, f)| f.is_written());
     let statements = written.map(|(index, field)| {
-        let (ty, name, value) = (field.ty, &field.name, place(index, field));
+        let (ty, value) = (field.ty, place(index, field));
         let write = if field.is_flat_by_function() {
             let write = field.write(cx, &value);
             quote!(__m::codec::serde::write_fields(__out, |__out| #write)?;)
@@ -26,8 +26,8 @@ pub(super) fn write(
                 <#ty as __m::codec::EncodeFields>::encode_fields(#value, __out)?;
             }
         } else {
-            let write = field.write(cx, &value);
-            quote!(__out.field(#name, |__out| #write)?;)
+            let write = field.write_named(cx, &value);
+            quote!(#write?;)
         };
         match &field.serde().functions.omit_if {
             Some(condition) => quote!(if !#condition(#value) { #write }),

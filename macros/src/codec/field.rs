@@ -107,6 +107,18 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// Writes the name and the value, a reference. An expression of a `Result`.
+    pub(super) fn write_named(&self, cx: &Context<'_>, value: &TokenStream) -> TokenStream {
+        let (ty, name) = (self.ty, &self.name);
+        if let Form::Typed = self.written_form() {
+            let codec = self.codec(cx, &quote!(Encode));
+            quote_spanned!(at(ty.span())=> #codec::encode_field(#value, #name, __out))
+        } else {
+            let write = self.write(cx, value);
+            quote!(__out.field(#name, |__out| #write))
+        }
+    }
+
     /// Writes the value, a reference. An expression of a `Result`.
     pub(super) fn write(&self, cx: &Context<'_>, value: &TokenStream) -> TokenStream {
         let ty = self.ty;

@@ -104,7 +104,7 @@ fn write(cx: &Context<'_>, variant: &Variant<'_>, tag: &str) -> TokenStream {
         (Kind::Newtype | Kind::Array, _) => by_serde(cx, variant),
     };
     quote! {{
-        __out.field(#tag, |__out| __out.string(#name))?;
+        __out.string_field(#tag, #name)?;
         #content
         ::core::result::Result::Ok(())
     }}

@@ -39,7 +39,7 @@ fn encode_fields(cx: &Context<'_>, fields: &[Field<'_>]) -> TokenStream {
     let write_tag = tag.map(|tag| {
         let name = cx.parsed.serde.rename.clone();
         let name = name.unwrap_or_else(|| cx.ident.unraw().to_string());
-        quote!(__out.field(#tag, |__out| __out.string(#name))?;)
+        quote!(__out.string_field(#tag, #name)?;)
     });
     let write = document::write(cx, fields, |_, field| {
         let member = &field.member;

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::bson::{DecodeError, Document, ElementType, EncodeError};
+use crate::bson::{DecodeError, Document, EncodeError};
 use crate::codec::{
     Decode, DecodeFields, Elements, Encode, EncodeFields, Fields, MapKey, Names, Value, Writer, read, write,
 };
@@ -17,7 +17,14 @@ impl<T: Encode> Encode for Option<T> {
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         match self {
             Some(value) => value.encode(out),
-            None => out.fixed(ElementType::Null, []),
+            None => ().encode(out),
+        }
+    }
+    #[inline(always)]
+    fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        match self {
+            Some(value) => value.encode_field(name, out),
+            None => ().encode_field(name, out),
         }
     }
 }
@@ -88,6 +95,10 @@ macro_rules! pointers {
             fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
                 T::encode(self, out)
             }
+            #[inline(always)]
+            fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+                T::encode_field(self, name, out)
+            }
         }
         impl<'de, T: Decode<'de>> Decode<'de> for $t<T> {
             #[inline]
@@ -146,6 +157,10 @@ impl<T: Encode + ?Sized> Encode for &T {
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         T::encode(self, out)
     }
+    #[inline(always)]
+    fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        T::encode_field(self, name, out)
+    }
 }
 
 impl<'de: 'a, 'a> Decode<'de> for &'a str {
@@ -159,6 +174,10 @@ impl<T: Encode + ToOwned + ?Sized> Encode for Cow<'_, T> {
     #[inline]
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         T::encode(self, out)
+    }
+    #[inline(always)]
+    fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        T::encode_field(self, name, out)
     }
 }
 

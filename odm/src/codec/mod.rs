@@ -63,6 +63,16 @@ pub trait Encode {
     /// The value has no stored form.
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError>;
 
+    /// Writes a field of a document, whose name is in the source. Default: the key, and then the value by
+    /// [`encode`](Self::encode). The types of this crate with one BSON type write both at once, which costs less.
+    ///
+    /// # Errors
+    /// The value has no stored form; the error has the name.
+    #[inline(always)]
+    fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        out.field(name, |out| self.encode(out))
+    }
+
     /// Writes a list of values. Default: an array. The list of `u8` is Binary.
     ///
     /// # Errors

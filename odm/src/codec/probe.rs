@@ -30,6 +30,18 @@ impl<T: Field> Probe<T> {
         value.encode(out)
     }
 
+    /// [`Encode::encode_field`].
+    ///
+    /// # Errors
+    /// The value has no stored form; the error has the name.
+    #[inline(always)]
+    pub fn encode_field(value: &T, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError>
+    where
+        T: Encode,
+    {
+        value.encode_field(name, out)
+    }
+
     /// [`Decode::decode`].
     ///
     /// # Errors
@@ -223,6 +235,14 @@ pub trait NoForm<T> {
     /// # Errors
     /// None.
     fn encode(_value: &T, _out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    /// Writes nothing.
+    ///
+    /// # Errors
+    /// None.
+    fn encode_field(_value: &T, _name: &'static str, _out: &mut Writer<'_>) -> Result<(), EncodeError> {
         Ok(())
     }
 

@@ -26,9 +26,9 @@ fn elements<'de, T: DecodeFields<'de>>(
     is_strict: bool,
 ) -> Result<T::Out> {
     let mut partial = T::begin(elements)?;
-    let mut fields = Fields::new(elements);
+    let mut fields = Fields::new(elements, T::KEYS);
     loop {
-        let index = fields.next(T::KEYS);
+        let index = fields.next();
         if index == END {
             break;
         }

@@ -19,14 +19,22 @@ macro_rules! integers {
                     Err(_) => Err(too_large()),
                 }
             }
+            #[inline(always)]
+            fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+                match <$wide>::try_from(*self) {
+                    Ok(number) => out.fixed_field(name, ElementType::$kind, number.to_le_bytes()),
+                    Err(_) => out.field(name, |_| Err(too_large())),
+                }
+            }
         }
         impl<'de> Decode<'de> for $t {
             #[inline]
             fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
-                match <$t>::try_from(value.integer(ElementType::$kind)?) {
-                    Ok(number) => Ok(number),
-                    Err(_) => Err(out_of_range(stringify!($t))),
-                }
+                let number = match (value.kind(), value.bytes().first_chunk()) {
+                    (ElementType::$kind, Some(bytes)) => <$t>::try_from(<$wide>::from_le_bytes(*bytes)).ok(),
+                    _ => <$t>::try_from(value.integer(ElementType::$kind)?).ok(),
+                };
+                number.ok_or_else(|| out_of_range(stringify!($t)))
             }
         }
     )* };
@@ -72,6 +80,10 @@ impl Encode for u8 {
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         i32::from(*self).encode(out)
     }
+    #[inline(always)]
+    fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        i32::from(*self).encode_field(name, out)
+    }
     /// Writes Binary of subtype 0.
     fn encode_slice(items: &[u8], out: &mut Writer<'_>) -> Result<(), EncodeError> {
         out.binary(BinarySubtype::Generic, items)
@@ -97,13 +109,6 @@ impl<'de> Decode<'de> for u8 {
     }
 }
 
-impl Encode for f64 {
-    #[inline]
-    fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
-        out.fixed(ElementType::Double, self.to_le_bytes())
-    }
-}
-
 impl<'de> Decode<'de> for f64 {
     #[inline]
     #[expect(
@@ -124,6 +129,10 @@ impl Encode for f32 {
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
         f64::from(*self).encode(out)
     }
+    #[inline(always)]
+    fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        f64::from(*self).encode_field(name, out)
+    }
 }
 
 impl<'de> Decode<'de> for f32 {
@@ -138,15 +147,70 @@ impl<'de> Decode<'de> for f32 {
     }
 }
 
-macro_rules! scalars {
-    ($($t:ty: |$v:ident, $out:ident| $encode:expr, |$value:ident| $decode:expr;)*) => { $(
+/// Types whose stored values have a constant length.
+macro_rules! fixed {
+    ($($t:ty: $kind:ident |$v:ident| $bytes:expr;)*) => { $(
         impl Encode for $t {
             #[inline]
-            fn encode(&self, $out: &mut Writer<'_>) -> Result<(), EncodeError> {
+            fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
                 let $v = self;
-                $encode
+                out.fixed(ElementType::$kind, $bytes)
+            }
+            #[inline(always)]
+            fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+                let $v = self;
+                out.fixed_field(name, ElementType::$kind, $bytes)
             }
         }
+    )* };
+}
+fixed! {
+    f64: Double |v| v.to_le_bytes();
+    bool: Boolean |v| [u8::from(*v)];
+    ObjectId: ObjectId |v| v.bytes();
+    DateTime: DateTime |v| v.timestamp_millis().to_le_bytes();
+    Decimal128: Decimal128 |v| v.bytes();
+    Timestamp: Timestamp |v| timestamp(*v);
+    uuid::Uuid: Binary |v| binary_uuid(*v.as_bytes());
+    BsonUuid: Binary |v| binary_uuid(v.bytes());
+    (): Null |_v| [];
+}
+
+/// The length, the subtype and the bytes of Binary with a UUID.
+#[inline]
+fn binary_uuid(uuid: [u8; 16]) -> [u8; 21] {
+    let mut binary = [0; 21];
+    let (start, bytes) = binary.split_at_mut(5);
+    start.copy_from_slice(&[16, 0, 0, 0, BinarySubtype::Uuid.into()]);
+    bytes.copy_from_slice(&uuid);
+    binary
+}
+
+/// Types that are stored as a String.
+macro_rules! strings {
+    ($($t:ty: |$v:ident| $text:expr;)*) => { $(
+        impl Encode for $t {
+            #[inline]
+            fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+                let $v = self;
+                out.string($text)
+            }
+            #[inline(always)]
+            fn encode_field(&self, name: &'static str, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+                let $v = self;
+                out.string_field(name, $text)
+            }
+        }
+    )* };
+}
+strings! {
+    String: |v| v;
+    str: |v| v;
+    char: |v| v.encode_utf8(&mut [0; 4]);
+}
+
+macro_rules! scalars {
+    ($($t:ty: |$value:ident| $decode:expr;)*) => { $(
         impl<'de> Decode<'de> for $t {
             #[inline]
             fn decode($value: &Value<'de>) -> Result<Self, DecodeError> {
@@ -156,29 +220,32 @@ macro_rules! scalars {
     )* };
 }
 scalars! {
-    bool: |v, out| out.fixed(ElementType::Boolean, [u8::from(*v)]), |value| value.raw().bool();
-    String: |v, out| out.string(v), |value| value.raw().str().map(str::to_owned);
-    char: |v, out| out.string(v.encode_utf8(&mut [0; 4])), |value| one_character(value);
-    ObjectId: |v, out| out.fixed(ElementType::ObjectId, v.bytes()), |value| value.raw().object_id();
-    DateTime: |v, out| out.fixed(ElementType::DateTime, v.timestamp_millis().to_le_bytes()), |value| value.raw().date_time();
-    Decimal128: |v, out| out.fixed(ElementType::Decimal128, v.bytes()), |value| value.raw().decimal128();
-    Timestamp: |v, out| out.fixed(ElementType::Timestamp, timestamp(*v)), |value| value.raw().timestamp();
-    Binary: |v, out| out.binary(v.subtype, &v.bytes), |value| value.raw().binary().map(|found| Binary {
+    bool: |value| value.raw().bool();
+    String: |value| value.raw().str().map(str::to_owned);
+    char: |value| one_character(value);
+    ObjectId: |value| value.raw().object_id();
+    DateTime: |value| value.raw().date_time();
+    Decimal128: |value| value.raw().decimal128();
+    Timestamp: |value| value.raw().timestamp();
+    Binary: |value| value.raw().binary().map(|found| Binary {
         subtype: found.subtype,
         bytes: found.bytes.to_vec(),
     });
-    uuid::Uuid: |v, out| out.binary(BinarySubtype::Uuid, v.as_bytes()), |value| uuid(value).map(uuid::Uuid::from_bytes);
-    BsonUuid: |v, out| out.binary(BinarySubtype::Uuid, &v.bytes()), |value| uuid(value).map(BsonUuid::from_bytes);
-    Bson: |v, out| out.bson(v), |value| value.to_bson();
-    (): |_v, out| out.fixed(ElementType::Null, []), |value| {
-        if value.is_null() { Ok(()) } else { Err(value.mismatch("null")) }
-    };
+    uuid::Uuid: |value| uuid(value).map(uuid::Uuid::from_bytes);
+    BsonUuid: |value| uuid(value).map(BsonUuid::from_bytes);
+    Bson: |value| value.to_bson();
+    (): |value| if value.is_null() { Ok(()) } else { Err(value.mismatch("null")) };
 }
 
-impl Encode for str {
-    #[inline]
+impl Encode for Binary {
     fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
-        out.string(self)
+        out.binary(self.subtype, &self.bytes)
+    }
+}
+
+impl Encode for Bson {
+    fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
+        out.bson(self)
     }
 }
 

@@ -9,7 +9,7 @@ type Result<T = ()> = std::result::Result<T, EncodeError>;
 /// Writes a field whose name is in the source.
 #[inline(always)]
 pub fn field<T: Encode + ?Sized>(out: &mut Writer<'_>, name: &'static str, value: &T) -> Result {
-    out.field(name, |out| value.encode(out))
+    value.encode_field(name, out)
 }
 
 /// Writes a document with the fields of a value.

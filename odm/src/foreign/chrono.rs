@@ -12,6 +12,7 @@ day_type!(NaiveDate);
 text_form!(NaiveDate);
 
 impl StoredDate for DateTime<Utc> {
+    #[inline]
     fn to_millis(&self) -> Result<i64, ValueError> {
         Ok(self.timestamp_millis())
     }

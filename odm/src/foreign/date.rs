@@ -27,6 +27,7 @@ pub(crate) trait StoredDate: Sized {
 ///
 /// # Errors
 /// It is out of the range of a BSON date.
+#[inline]
 pub(super) fn store<T: StoredDate>(value: &T) -> Result<DateTime, ValueError> {
     value.to_millis().map(DateTime::from_millis)
 }
@@ -40,6 +41,7 @@ pub(super) fn load<T: StoredDate>(stored: &DateTime) -> Result<T, ValueError> {
 }
 
 /// Reads a stored date.
+#[inline]
 pub(super) fn read(value: &Value<'_>) -> Result<DateTime, DecodeError> {
     DateTime::decode(value)
 }

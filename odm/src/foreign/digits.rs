@@ -47,19 +47,23 @@ pub(super) fn load<T: StoredDecimal>(stored: &Decimal128) -> Result<T, ValueErro
 }
 
 /// Reads a stored decimal, or a whole number of another type, which a shell stores for `5`.
+#[inline]
 pub(super) fn read(value: &Value<'_>) -> Result<Decimal128, DecodeError> {
     match value.kind() {
-        ElementType::Int32 | ElementType::Int64 if !value.is_exact() => {
-            let number = i64::decode(value)?;
-            let digits = Digits {
-                is_negative: number < 0,
-                coefficient: number.unsigned_abs().into(),
-                exponent: 0,
-            };
-            digits.exact().ok_or_else(|| value.mismatch("a decimal"))
-        }
+        ElementType::Int32 | ElementType::Int64 if !value.is_exact() => read_integer(value),
         _ => Decimal128::decode(value),
     }
+}
+
+#[cold]
+fn read_integer(value: &Value<'_>) -> Result<Decimal128, DecodeError> {
+    let number = i64::decode(value)?;
+    let digits = Digits {
+        is_negative: number < 0,
+        coefficient: number.unsigned_abs().into(),
+        exponent: 0,
+    };
+    digits.exact().ok_or_else(|| value.mismatch("a decimal"))
 }
 
 impl Digits {
@@ -84,7 +88,16 @@ impl Digits {
     }
 
     /// The stored decimal of the same number. Its digits are these, unless its exponent is clamped.
+    #[inline]
     pub(super) fn to_stored(self) -> Result<Decimal128, ValueError> {
+        match self.exact() {
+            Some(stored) => Ok(stored),
+            None => self.to_clamped(),
+        }
+    }
+
+    #[cold]
+    fn to_clamped(self) -> Result<Decimal128, ValueError> {
         self.clamped().and_then(Digits::exact).ok_or_else(|| {
             ValueError::new("the decimal has more digits or a larger exponent than a Decimal128")
         })

@@ -11,6 +11,17 @@ macro_rules! stored_type {
                     Err(error) => Err(error.into_encode_error()),
                 }
             }
+            #[inline(always)]
+            fn encode_field(
+                &self,
+                name: &'static str,
+                out: &mut $crate::codec::Writer<'_>,
+            ) -> Result<(), $crate::bson::EncodeError> {
+                match $crate::foreign::$forms::store(self) {
+                    Ok(stored) => stored.encode_field(name, out),
+                    Err(error) => out.field(name, |_| Err(error.into_encode_error())),
+                }
+            }
         }
         impl<'de> $crate::codec::Decode<'de> for $t {
             #[inline]

@@ -15,6 +15,7 @@ pub const OTHER: usize = usize::MAX - 1;
 #[derive(Debug)]
 pub struct Fields<'de> {
     elements: Elements<'de>,
+    keys: &'static [&'static str],
     /// The index of the key that is expected next.
     expected: usize,
     key: &'de str,
@@ -23,12 +24,13 @@ pub struct Fields<'de> {
 }
 
 impl<'de> Fields<'de> {
-    /// The fields of a document.
+    /// The fields of a document. The keys in the table contain no zero bytes.
     #[inline]
     #[must_use]
-    pub fn new(elements: Elements<'de>) -> Self {
+    pub fn new(elements: Elements<'de>, keys: &'static [&'static str]) -> Self {
         Self {
             elements,
+            keys,
             expected: 0,
             key: "",
             value: elements.value(RawValue::new(ElementType::Null, &[])),
@@ -36,13 +38,13 @@ impl<'de> Fields<'de> {
         }
     }
 
-    /// Reads the next element. Returns the index of its key in the table, [`OTHER`] or [`END`]. The keys in the table contain no
-    /// zero bytes.
+    /// Reads the next element. Returns the index of its key in the table, [`OTHER`] or [`END`].
     ///
-    /// The function exists once for all types, and is not inlined.
+    /// The function exists once for all types, and is not inlined. The table is not a parameter, so that more registers are free.
     #[inline(never)]
-    pub fn next(&mut self, keys: &'static [&'static str]) -> usize {
-        if let Some(name) = keys.get(self.expected)
+    #[expect(clippy::should_implement_trait, reason = "an iterator would return an Option")]
+    pub fn next(&mut self) -> usize {
+        if let Some(name) = self.keys.get(self.expected)
             && let Some(value) = self.elements.take_named(name)
         {
             self.key = name;
@@ -50,18 +52,18 @@ impl<'de> Fields<'de> {
             self.expected += 1;
             return self.expected - 1;
         }
-        self.next_other(keys)
+        self.next_other()
     }
 
     #[inline(never)]
-    fn next_other(&mut self, keys: &'static [&'static str]) -> usize {
+    fn next_other(&mut self) -> usize {
         if self.elements.is_empty() {
             return END;
         }
         match self.elements.next_entry() {
             Ok(Some((key, value))) => {
                 (self.key, self.value) = (key, value);
-                let (before, after) = keys.split_at(self.expected.min(keys.len()));
+                let (before, after) = self.keys.split_at(self.expected.min(self.keys.len()));
                 if let Some(index) = after.iter().position(|name| *name == key) {
                     let index = before.len() + index;
                     self.expected = index + 1;

@@ -33,9 +33,9 @@ fn text(value: &Encoded<'_>) -> Decoded<String> {
 
 fn line(value: &Encoded<'_>) -> Decoded<Line> {
     let mut slots = (None, None);
-    let mut fields = Fields::new(value.document()?);
+    let mut fields = Fields::new(value.document()?, &["sku", "quantity"]);
     loop {
-        match fields.next(&["sku", "quantity"]) {
+        match fields.next() {
             0 => fields.read(&mut slots.0, text)?,
             1 => fields.read(&mut slots.1, |value| value.integer(ElementType::Int64))?,
             END => break,
@@ -63,9 +63,9 @@ fn order(bytes: &[u8]) -> Decoded<Order> {
     let whole = Encoded::of_document(bytes);
     let read = || {
         let mut slots = (None, None, None, None);
-        let mut fields = Fields::new(whole.document()?);
+        let mut fields = Fields::new(whole.document()?, &["name", "lines", "note", "any"]);
         loop {
-            match fields.next(&["name", "lines", "note", "any"]) {
+            match fields.next() {
                 0 => fields.read(&mut slots.0, text)?,
                 1 => fields.read(&mut slots.1, lines)?,
                 2 => fields.read(&mut slots.2, |value| {
@@ -298,6 +298,34 @@ fn values_of_all_kinds_are_written() {
     assert_eq!(out, b"x");
 }
 
+#[test]
+fn a_field_that_is_written_at_once_has_the_same_form() {
+    const LONG: &str = "a name that is longer than all those that are assembled in registers";
+    let text = "text".repeat(10);
+    let mut out = Vec::new();
+    Writer::write(&mut out, |writer| {
+        let open = writer.begin(ElementType::EmbeddedDocument, &Names::NONE)?;
+        writer.fixed_field("n", ElementType::Int32, 7_i32.to_le_bytes())?;
+        writer.fixed_field(LONG, ElementType::Boolean, [1])?;
+        writer.string_field("short", "")?;
+        writer.string_field("long", &text)?;
+        writer.end(open)
+    })
+    .unwrap();
+    let expected = doc! { "n": 7, LONG: true, "short": "", "long": &text };
+    assert_eq!(out, to_vec(&expected).unwrap());
+
+    let names: [fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>; 2] = [
+        |writer| writer.fixed_field("a\0b", ElementType::Null, []),
+        |writer| writer.string_field("a\0b", ""),
+    ];
+    for write in names {
+        let error = Writer::write(&mut out, write).unwrap_err();
+        assert_eq!(error.message(), "the key contains a zero byte");
+    }
+    assert_eq!(out, to_vec(&expected).unwrap());
+}
+
 /// The writer has the limit of serde's, so that a reader of any type can read the document.
 #[test]
 fn documents_of_100_levels_are_written_and_of_200_are_read() {
@@ -340,7 +368,7 @@ fn documents_of_100_levels_are_written_and_of_200_are_read() {
 fn a_type_writes_exactly_one_value() {
     type Write = fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>;
     let long = |writer: &mut Writer<'_>| writer.fixed(ElementType::Int64, [0x61; 8]);
-    let values: [(Write, &str); 6] = [
+    let values: [(Write, &str); 8] = [
         (|_| Ok(()), "a: the type has not written a value"),
         (
             |writer| {
@@ -355,6 +383,22 @@ fn a_type_writes_exactly_one_value() {
                 writer.field("b", |writer| writer.serialize(&1))?;
                 writer.end(open)?;
                 writer.bson(&Bson::Null)
+            },
+            "a: the type has written a second value",
+        ),
+        (
+            |writer| {
+                writer.fixed_field("b", ElementType::Null, [])?;
+                writer.string("one")
+            },
+            "a: the type has written a second value",
+        ),
+        (
+            |writer| {
+                let open = writer.begin(ElementType::EmbeddedDocument, &Names::NONE)?;
+                writer.string_field("b", "one")?;
+                writer.string("two")?;
+                writer.end(open)
             },
             "a: the type has written a second value",
         ),

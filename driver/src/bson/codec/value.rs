@@ -100,7 +100,7 @@ impl<'de> Value<'de> {
     ///
     /// # Errors
     /// If the value is of another type, has a fraction, or is out of range.
-    #[inline]
+    #[inline(never)]
     pub fn integer(&self, written: ElementType) -> Result<i64, DecodeError> {
         if self.is_exact && self.kind != written {
             return Err(self.mismatch("another type of number"));

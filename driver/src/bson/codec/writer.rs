@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::bson::element::{Counter, append_key, append_literal_key, short_word};
+use crate::bson::element::{Counter, append_key, append_literal_element, append_literal_key, append_text};
 use crate::bson::error::EncodeError;
 use crate::bson::limits::{MAX_DEPTH, length};
 use crate::bson::ser::{Encoder, UNKNOWN, ValueSerializer};
@@ -255,6 +255,45 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes a field whose name is in the source, and whose value has a constant length. It costs less than
+    /// [`field`](Self::field) with [`fixed`](Self::fixed), which is the same.
+    ///
+    /// # Errors
+    /// If the name contains a zero byte.
+    #[inline(always)]
+    pub fn fixed_field<const N: usize>(
+        &mut self,
+        name: &'static str,
+        kind: ElementType,
+        bytes: [u8; N],
+    ) -> Result {
+        // The compiler knows the name, and so whether it contains a zero byte.
+        if name.as_bytes().contains(&0) {
+            return Err(EncodeError::zero_in_key().in_field(name));
+        }
+        // A value after it without a name is then a second one.
+        self.encoder.type_index = self.encoder.out.len();
+        append_literal_element(self.encoder.out, kind as u8, name, bytes);
+        Ok(())
+    }
+
+    /// Writes a String in a field whose name is in the source. It costs less than [`field`](Self::field) with
+    /// [`string`](Self::string), which is the same.
+    ///
+    /// # Errors
+    /// If the text is larger than 2 GiB, or the name contains a zero byte.
+    #[inline(always)]
+    pub fn string_field(&mut self, name: &'static str, text: &str) -> Result {
+        match length(text.len() + 1) {
+            Ok(len) => {
+                self.fixed_field(name, ElementType::String, len.to_le_bytes())?;
+                append_text(self.encoder.out, text);
+                Ok(())
+            }
+            Err(error) => Err(self.failed(Err(error)).in_field(name)),
+        }
+    }
+
     /// Whether the value of the element that begins here is written.
     #[inline]
     fn is_written(&self, at: usize) -> bool {
@@ -337,22 +376,7 @@ impl Writer<'_> {
     #[inline]
     pub fn string(&mut self, text: &str) -> Result {
         self.kind(ElementType::String)?;
-        let Some(word) = short_word(text.as_bytes()) else {
-            return self.encoder.string(text);
-        };
-        // Up to 16 bytes are assembled in registers and copied with a constant length, then the surplus is truncated: a copy of
-        // constant length is cheaper.
-        let out = &mut *self.encoder.out;
-        let end = out.len() + text.len() + 5;
-        let mut piece = [0; 21];
-        let [a, b, c, d, rest @ ..] = &mut piece;
-        [*a, *b, *c, *d] = length(text.len() + 1)?.to_le_bytes();
-        if let Some(place) = rest.first_chunk_mut() {
-            *place = word.to_le_bytes();
-        }
-        out.extend_from_slice(&piece);
-        out.truncate(end);
-        Ok(())
+        self.encoder.string(text)
     }
 
     /// Writes a Binary.

@@ -11,8 +11,7 @@ use std::cell::Cell;
 
 use serde::Serialize;
 
-use super::capacity;
-use super::element::{Counter, append_literal_key};
+use super::element::{Counter, append_literal_key, append_text};
 use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH_OF_ANY, length};
 use super::spec::ElementType;
@@ -182,8 +181,7 @@ impl Encoder<'_> {
     pub(super) fn string(&mut self, text: &str) -> Result<(), EncodeError> {
         let len = length(text.len() + 1)?;
         self.out.extend_from_slice(&len.to_le_bytes());
-        capacity::append(self.out, text.as_bytes());
-        self.out.push(0);
+        append_text(self.out, text);
         Ok(())
     }
 

@@ -28,9 +28,9 @@ macro_rules! read_fields {
         #[expect(non_camel_case_types, reason = "the names of the variables")]
         enum Index { $($variable),* }
         $(let mut $variable = None;)*
-        let mut fields = Fields::new($document.document()?);
+        let mut fields = Fields::new($document.document()?, &[$($name),*]);
         loop {
-            let index = fields.next(&[$($name),*]);
+            let index = fields.next();
             if index == END {
                 break;
             }
