@@ -90,7 +90,7 @@ pub mod encryption {
     };
     pub use crate::types::aws_credentials::{AwsCredentialProvider, AwsCredentials};
 }
-mod error;
+pub mod error;
 mod execution;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
@@ -177,6 +177,7 @@ pub use api::{
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
     },
 };
+#[doc(inline)]
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
     CommandError, ConnectionsInUse, EncryptionError, Error, ErrorKind, GridFsError, KerberosError,

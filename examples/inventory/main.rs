@@ -67,7 +67,7 @@ impl Inventory {
         });
         match transaction.await {
             Ok(()) => Ok(true),
-            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -80,7 +80,7 @@ impl Inventory {
             change(&mut item).await;
             match self.items.save(&mut item).await {
                 Ok(_) => return Ok(item),
-                Err(Error::VersionConflict { .. }) => {}
+                Err(error) if error.is_version_conflict() => {}
                 Err(error) => return Err(error),
             }
         }

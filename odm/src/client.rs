@@ -269,8 +269,9 @@ impl Client {
     }
 
     /// Several writes on the collections of several models, which are sent in as few commands as
-    /// possible when the action is awaited (MongoDB 8.0+). For one collection,
-    /// [`Collection::bulk`] works with all servers.
+    /// possible when the action is awaited (MongoDB 8.0+). The writes of each collection are added by
+    /// [`on`](crate::collection::ClientBulk::on), with the methods of [`Collection::bulk`], which
+    /// writes to one collection and works with all servers.
     ///
     /// The concerns of the collections, and those that models declare, are not used: the writes have the
     /// write concern of the client, or that of
@@ -289,8 +290,8 @@ impl Client {
     /// let (orders, stock) = (shop.collection::<Order>(), shop.collection::<Item>());
     /// let done = client
     ///     .bulk()
-    ///     .insert(&orders, &order)
-    ///     .update_by_id(&stock, &order.sku, |i| i.left().inc(-1))
+    ///     .on(&orders, |b| b.insert(&order))
+    ///     .on(&stock, |b| b.update_by_id(&order.sku, |i| i.left().inc(-1)))
     ///     .await?;
     /// assert_eq!((done.inserted_count, done.matched_count), (1, 1));
     /// # Ok(()) }

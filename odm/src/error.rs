@@ -13,6 +13,7 @@ mod convert;
 mod display;
 mod invalid;
 mod performed;
+mod predicates;
 mod schema;
 mod shard_key;
 mod unsupported;
@@ -40,6 +41,7 @@ pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// `Display` prints what is wrong and where. It does not repeat the text of
 /// [`source`](std::error::Error::source). The alternate form `{error:#}` prints the causes, too: log this one.
+/// Match on the variants, or use the predicates (`is_*`), which also look into bulk writes and errors of the driver.
 ///
 /// ```no_run
 /// # use marula::{Document, Error};
@@ -50,6 +52,7 @@ pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 /// match people.insert_one(&person).await {
 ///     Ok(_) => println!("inserted"),
 ///     Err(Error::Duplicate { index, .. }) => println!("exists already, by {index:?}"),
+///     Err(error) if error.is_validation() => println!("invalid: {error:#}"),
 ///     Err(error) if error.is_unavailable() => println!("try again later: {error}"),
 ///     Err(error) => println!("{error}"),
 /// }
@@ -322,21 +325,6 @@ impl Error {
             Error::Schema(SchemaError::PartlyApplied { source, .. }) => source.driver(),
             _ => None,
         }
-    }
-
-    /// Whether the deployment is temporarily unavailable, so that the same call can succeed later;
-    /// see [`driver::Error::is_unavailable`].
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// fn status(error: &Error) -> u16 {
-    ///     if error.is_unavailable() { 503 } else { 500 }
-    /// }
-    /// # drop(status);
-    /// ```
-    #[must_use]
-    pub fn is_unavailable(&self) -> bool {
-        self.driver().is_some_and(driver::Error::is_unavailable)
     }
 }
 

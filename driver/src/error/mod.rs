@@ -1,4 +1,4 @@
-//! The error type of the driver.
+//! The error type of the driver, and the [codes](code) of the server.
 //!
 //! [`Error`] holds an [`ErrorKind`], the address of the server, the error labels and the reply of
 //! the server. It is cheap to clone.
@@ -7,7 +7,7 @@
 pub(crate) mod analysis_message;
 mod authentication;
 mod client_bulk_write;
-pub(crate) mod code;
+pub mod code;
 mod command;
 mod display;
 mod encryption;

@@ -7,9 +7,6 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// The server error code `DocumentValidationFailure`: the validator of the collection rejected the
-/// document.
-const DOCUMENT_VALIDATION_FAILURE: i32 = 121;
 /// Value of the `Retry-After` header when the database is unavailable.
 const RETRY_AFTER_SECONDS: &str = "5";
 
@@ -130,11 +127,11 @@ fn database(error: &marula::Error) -> (StatusCode, Body) {
             StatusCode::UNPROCESSABLE_ENTITY,
             body("invalid", "the cursor does not belong to this list"),
         ),
-        marula::Error::Driver(cause) if cause.code() == Some(DOCUMENT_VALIDATION_FAILURE) => (
+        _ if error.is_validation() => (
             StatusCode::UNPROCESSABLE_ENTITY,
             body("invalid", "the document fails the validation of its collection"),
         ),
-        marula::Error::Driver(cause) if cause.is_unavailable() || cause.is_timeout() => {
+        _ if error.is_unavailable() || error.is_timeout() => {
             eprintln!("shop: the database is unavailable: {error}");
             (
                 StatusCode::SERVICE_UNAVAILABLE,

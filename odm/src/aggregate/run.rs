@@ -57,25 +57,7 @@ impl<D: Model> Collection<D> {
 }
 
 impl<'a, In: Model, S> Pipeline<In, S, On<'a, In>> {
-    crate::driver::__query_options! { forward_options { on: AggregateOptions }
-        /// How the timeout applies to the cursor. An error without a timeout. Default:
-        /// `CursorLifetime`; `Iteration` is an error with `$out` and `$merge`.
-        timeout_mode: plain crate::driver::options::TimeoutMode;
-        /// The number of documents per batch. 0 requests an empty first batch, and is not sent
-        /// with `$out` and `$merge`. Default: the server's, 101 documents in the first batch and
-        /// 16 MiB in each later batch.
-        batch_size: plain u32;
-        /// Allow stages to write temporary files if they exceed 100 MB of memory. Default: the
-        /// server's, `true` in MongoDB 6.0+.
-        allow_disk_use: plain bool;
-        /// Skip schema validation of the target collection of `$out` and `$merge`. Default: `false`.
-        bypass_document_validation: plain bool;
-        /// Variables for the pipeline, e.g. `doc! { "least": 5 }`, used as `$$least` (MongoDB 5.0+).
-        /// Default: none.
-        let_vars: boxed_document [needs (5, 0)];
-        /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the collection.
-        write_concern: write_concern;
-    }
+    crate::driver::__aggregate_options! { forward_options { on: AggregateOptions } }
 }
 
 impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {

@@ -1,4 +1,8 @@
 //! [`Collection::bulk`]: several writes on one collection, in as few commands as possible.
+//!
+//! The writes of a collection in [`Client::bulk`](crate::Client::bulk) are collected by the same builder.
+
+use std::marker::PhantomData;
 
 use crate::ast::filter::Node;
 use crate::collection::action::{Session, awaitable, forward_options};
@@ -71,27 +75,61 @@ impl<D: Model> Collection<D> {
     /// index and the model of the write.
     /// Otherwise the [errors of the action](Collection#errors).
     pub fn bulk(&self) -> Bulk<'_, D> {
-        Bulk {
-            collection: self,
-            writes: Writes::default(),
-            options: BulkWriteOptions::default(),
-            session: None,
-        }
+        Bulk::new(self, Writes::default())
     }
 }
 
 /// Several writes on one collection. Output: the counts, and the ids of inserted and upserted
 /// documents by the index of the write. See [`Collection::bulk`].
+///
+/// `At` is the kind of the bulk write: [`Alone`], one of this collection, which has setters for options and can be
+/// awaited; or [`Within`], the writes on this collection in a bulk write of a client, which has the options
+/// ([`ClientBulk`](crate::collection::ClientBulk)).
 #[must_use = "nothing is sent before the action is awaited"]
-pub struct Bulk<'a, D> {
+pub struct Bulk<'a, D, At = Alone> {
     collection: &'a Collection<D>,
     writes: Writes<WriteModel>,
     options: BulkWriteOptions,
     session: Session<'a>,
+    at: PhantomData<At>,
 }
 
-/// The writes of a call, or the error of the first that is invalid.
+/// The writes of a [`Bulk`] are a bulk write on one collection: [`Collection::bulk`].
+///
+/// The type has no values.
+///
+/// ```
+/// use marula::collection::{Alone, Bulk};
+/// fn same<D>(bulk: Bulk<'_, D>) -> Bulk<'_, D, Alone> {
+///     bulk
+/// }
+/// # drop(same::<()>);
+/// ```
+#[derive(Debug)]
+pub enum Alone {}
+
+/// The writes of a [`Bulk`] are the part of one collection in a bulk write of the client:
+/// [`ClientBulk::on`](crate::collection::ClientBulk::on).
+///
+/// The type has no values. A function that adds writes to both kinds of bulk writes is generic:
+///
+/// ```
+/// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+/// use marula::collection::Bulk;
+/// fn paid<At>(bulk: Bulk<'_, Order, At>, id: i64) -> Bulk<'_, Order, At> {
+///     bulk.update_by_id(id, |o| o.status().set(Status::Paid))
+/// }
+/// assert_eq!(paid(orders.bulk(), 1).await?.matched_count, 1);
+/// assert_eq!(client.bulk().on(&orders, |b| paid(b, 2)).await?.matched_count, 1);
+/// # Ok(()) });
+/// ```
+#[derive(Debug)]
+pub enum Within {}
+
+/// Writes of a call, or the error of the first that is invalid.
 pub(super) struct Writes<T> {
+    /// The number of writes of the call before these.
+    before: usize,
     operations: Vec<BulkOperation>,
     built: Vec<Built<T>>,
     invalid: Option<Error>,
@@ -99,28 +137,57 @@ pub(super) struct Writes<T> {
 
 impl<T> Default for Writes<T> {
     fn default() -> Self {
+        Writes::after(0)
+    }
+}
+
+impl<T> Writes<T> {
+    fn after(before: usize) -> Self {
         Writes {
+            before,
             operations: Vec::new(),
             built: Vec::new(),
             invalid: None,
         }
     }
-}
 
-impl<T> Writes<T> {
-    pub(super) fn push<D: Model>(&mut self, operation: &'static str, built: Result<Built<T>>) {
-        let operation = BulkOperation::new(self.operations.len(), D::NAME, operation);
+    /// The number of writes of the call up to and with these.
+    fn count(&self) -> usize {
+        self.before + self.operations.len()
+    }
+
+    fn push<D: Model>(&mut self, operation: &'static str, built: Result<Built<T>>) {
+        let operation = BulkOperation::new(self.count(), D::NAME, operation);
         match built {
             Ok(built) => self.built.push(built),
-            Err(source) if self.invalid.is_none() => {
-                self.invalid = Some(Error::InvalidBulkWrite {
-                    operation: operation.clone(),
-                    source: Box::new(source),
-                });
-            }
+            Err(source) if self.invalid.is_none() => self.invalid = Some(invalid(&operation, source)),
             Err(_) => {}
         }
         self.operations.push(operation);
+    }
+
+    /// The writes that follow these in the call, if there are any.
+    pub(super) fn following<'c, D: Model>(
+        &self,
+        on: &'c Collection<D>,
+        writes: impl FnOnce(Bulk<'c, D, Within>) -> Bulk<'c, D, Within>,
+    ) -> Option<Writes<WriteModel>> {
+        let part = writes(Bulk::new(on, Writes::after(self.count()))).writes;
+        (!part.operations.is_empty()).then_some(part)
+    }
+
+    /// Makes the first of these writes invalid.
+    pub(super) fn refuse(&mut self, source: Error) {
+        if let Some(first) = self.operations.first() {
+            self.invalid = Some(invalid(first, source));
+        }
+    }
+
+    pub(super) fn append<U>(&mut self, part: Writes<U>, change: impl Fn(U) -> T) {
+        self.operations.extend(part.operations);
+        self.built
+            .extend(part.built.into_iter().map(|built| built.map(&change)));
+        self.invalid = self.invalid.take().or(part.invalid);
     }
 
     pub(super) fn into_parts(self) -> Result<(Vec<BulkOperation>, Vec<Built<T>>)> {
@@ -131,7 +198,14 @@ impl<T> Writes<T> {
     }
 }
 
-pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
+fn invalid(operation: &BulkOperation, source: Error) -> Error {
+    Error::InvalidBulkWrite {
+        operation: operation.clone(),
+        source: Box::new(source),
+    }
+}
+
+fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
     let (document, _) = for_insert(&collection.gate()?, document)?;
     Ok(Built {
         model: WriteModel::insert_one(&*document),
@@ -140,7 +214,7 @@ pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Resu
     })
 }
 
-pub(super) fn update<D: Model>(
+fn update<D: Model>(
     collection: &Collection<D>,
     filter: Result<Node>,
     update: Update<D>,
@@ -190,7 +264,7 @@ fn of_prepared(prepared: Writing, [many, upsert]: [bool; 2]) -> Built<WriteModel
     }
 }
 
-pub(super) fn replace<D: Model>(
+fn replace<D: Model>(
     collection: &Collection<D>,
     filter: Result<Node>,
     document: &D,
@@ -222,15 +296,15 @@ pub(super) fn replace<D: Model>(
     })
 }
 
-pub(super) fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Node> {
+fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Node> {
     collection.id_filter(id.into_value(), NULL_ARGUMENT)
 }
 
-pub(super) fn by_id_of<D: Model>(collection: &Collection<D>, document: &D) -> Result<Node> {
+fn by_id_of<D: Model>(collection: &Collection<D>, document: &D) -> Result<Node> {
     collection.id_filter(id_value(document), NULL_IN_REPLACEMENT)
 }
 
-pub(super) fn delete<D: Model>(
+fn delete<D: Model>(
     collection: &Collection<D>,
     filter: Result<Node>,
     many: bool,
@@ -274,8 +348,16 @@ fn raw<D: Model>(collection: &Collection<D>, model: WriteModel) -> Result<Built<
     })
 }
 
-impl<'a, D: Model> Bulk<'a, D> {
-    driver::__bulk_write_options! { forward_options { options: BulkWriteOptions } }
+impl<'a, D: Model, At> Bulk<'a, D, At> {
+    fn new(collection: &'a Collection<D>, writes: Writes<WriteModel>) -> Self {
+        Bulk {
+            collection,
+            writes,
+            options: BulkWriteOptions::default(),
+            session: None,
+            at: PhantomData,
+        }
+    }
 
     fn push(mut self, operation: &'static str, built: Result<Built<WriteModel>>) -> Self {
         self.writes.push::<D>(operation, built);
@@ -474,6 +556,10 @@ impl<'a, D: Model> Bulk<'a, D> {
         let built = raw(self.collection, model);
         self.push("raw", built)
     }
+}
+
+impl<'a, D: Model> Bulk<'a, D> {
+    driver::__bulk_write_options! { forward_options { options: BulkWriteOptions } }
 
     fn call(&self) -> Call {
         Call::new::<D>(self.collection.namespace(), "bulk")

@@ -1,22 +1,21 @@
 //! [`Client::bulk`](crate::Client::bulk): several writes on the collections of several models.
 
+use std::sync::Arc;
+
 use crate::bson::{Document, doc};
+use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::bulk::{self, Writes};
+use crate::collection::bulk::{Bulk, Within, Writes};
 use crate::collection::bulk_versions::{Built, Effect};
 use crate::collection::outdated::{perform, take_upgrades};
-use crate::collection::{Collection, filter_of, kind, save};
 use crate::driver::options::{ClientBulkWriteOptions, ReadConcern, ReadPreference};
 use crate::driver::{
-    self, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel,
+    self, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace,
 };
 use crate::error::{BulkOperation, BulkOutcome, Error, PerformedWrites, Result};
-use crate::filter::Filter;
-use crate::model::{Fields, Model};
+use crate::model::Model;
 use crate::observe::Call;
 use crate::time_limit::TimeLimit;
-use crate::update::IntoUpdate;
-use crate::value::IntoValue;
 
 /// Several writes on several collections. Output: the counts, and with
 /// [`verbose_results`](ClientBulk::verbose_results) the result of each write. See
@@ -29,7 +28,7 @@ use crate::value::IntoValue;
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct ClientBulk<'a> {
     client: &'a driver::Client,
-    writes: Writes<(Namespace, ClientWriteModel)>,
+    writes: Writes<(Arc<Namespace>, ClientWriteModel)>,
     /// The name of a model whose documents are encrypted.
     encrypted: Option<&'static str>,
     options: ClientBulkWriteOptions,
@@ -49,215 +48,48 @@ impl<'a> ClientBulk<'a> {
 
     driver::__client_bulk_write_options! { forward_options { options: ClientBulkWriteOptions } }
 
-    fn push<D: Model>(
+    /// Adds writes on a collection: those that the closure adds to the [`Bulk`] it is given. A collection can be
+    /// given several times. The writes of all calls are performed in order, and their indexes in results and errors
+    /// count over all calls.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let added = [order(4), order(5)];
+    /// let done = client
+    ///     .bulk()
+    ///     .on(&orders, |b| b.delete_by_id(1).update_many(|o| o.total().gt(0), |o| o.total().inc(1)))
+    ///     .on(&customers, |b| b.upsert_one(|c| c.id().eq(9), |c| (c.email().set("eve@example.org"), c.country().set("FR"))))
+    ///     .on(&orders, |b| added.iter().fold(b, |b, order| b.insert(order)))
+    ///     .await?;
+    /// assert_eq!((done.deleted_count, done.matched_count), (1, 2));
+    /// assert_eq!((done.upserted_count, done.inserted_count), (1, 2));
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// Awaiting the action fails with [`Error::InvalidBulkWrite`], before anything is sent, if the collection belongs
+    /// to another client and the closure adds writes.
+    pub fn on<D: Model>(
         mut self,
-        collection: &Collection<D>,
-        operation: &'static str,
-        built: Result<Built<WriteModel>>,
+        on: &Collection<D>,
+        writes: impl FnOnce(Bulk<'_, D, Within>) -> Bulk<'_, D, Within>,
     ) -> Self {
-        if self.encrypted.is_none() && collection.gate().is_ok_and(|gate| gate.is_encrypted()) {
+        let Some(mut part) = self.writes.following(on, writes) else {
+            return self;
+        };
+        if self.encrypted.is_none() && on.gate().is_ok_and(|gate| gate.is_encrypted()) {
             self.encrypted = Some(D::NAME);
         }
-        let built = built.and_then(|built| match collection.inner.database().client() {
-            client if client.is_clone_of(self.client) => Ok(built),
-            _ => Err(Error::argument(format!(
+        if !on.inner.database().client().is_clone_of(self.client) {
+            part.refuse(Error::argument(format!(
                 "the collection {} belongs to another client than the bulk write",
-                collection.namespace()
-            ))),
+                on.namespace()
+            )));
+        }
+        let namespace = Arc::new(on.namespace().clone());
+        self.writes.append(part, |model| {
+            (namespace.clone(), ClientWriteModel::new(namespace.clone(), model))
         });
-        let namespace = collection.namespace().clone();
-        let built = built
-            .map(|built| built.map(|model| (namespace.clone(), ClientWriteModel::new(namespace, model))));
-        self.writes.push::<D>(operation, built);
         self
-    }
-
-    /// Inserts a document, as [`Collection::insert_one`] does. It is encoded when it is added.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().insert(&orders, &order(4)).await?;
-    /// assert_eq!(done.inserted_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn insert<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
-        let model = bulk::insert(collection, document);
-        self.push(collection, "insert", model)
-    }
-
-    /// Updates one document that matches, as [`Collection::update_one`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().update_one(&orders, |o| o.id().eq(1), |o| o.total().inc(1)).await?;
-    /// assert_eq!(done.modified_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn update_one<D: Model, U: IntoUpdate<D>>(
-        self,
-        collection: &Collection<D>,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-        change: impl FnOnce(Fields<D>) -> U,
-    ) -> Self {
-        const { kind::changes_one::<D>() };
-        let change = change(D::fields()).into_update();
-        let model = bulk::update(collection, filter_of(filter), change, [false, false]);
-        self.push(collection, "update_one", model)
-    }
-
-    /// Updates the document with this id, as [`Collection::update_by_id`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().update_by_id(&orders, 1, |o| o.total().inc(1)).await?;
-    /// assert_eq!(done.modified_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn update_by_id<D: Model, U: IntoUpdate<D>>(
-        self,
-        collection: &Collection<D>,
-        id: impl IntoValue<D::Id>,
-        change: impl FnOnce(Fields<D>) -> U,
-    ) -> Self {
-        const { kind::changes_one::<D>() };
-        let change = change(D::fields()).into_update();
-        let model = bulk::update(collection, bulk::by_id(collection, id), change, [false, false]);
-        self.push(collection, "update_by_id", model)
-    }
-
-    /// Updates all documents that match, as [`Collection::update_many`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().update_many(&orders, |o| o.id().eq(1), |o| o.total().inc(1)).await?;
-    /// assert_eq!(done.modified_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn update_many<D: Model, U: IntoUpdate<D>>(
-        self,
-        collection: &Collection<D>,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-        change: impl FnOnce(Fields<D>) -> U,
-    ) -> Self {
-        let change = change(D::fields()).into_update();
-        let model = bulk::update(collection, filter_of(filter), change, [true, false]);
-        self.push(collection, "update_many", model)
-    }
-
-    /// Updates one document that matches, or inserts one, as [`Collection::update_one`] does with
-    /// [`upsert`](crate::collection::UpdateOne::upsert).
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().upsert_one(&orders, |o| o.id().eq(9), |o| o.total().set(1)).await?;
-    /// assert_eq!(done.upserted_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn upsert_one<D: Model, U: IntoUpdate<D>>(
-        self,
-        collection: &Collection<D>,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-        change: impl FnOnce(Fields<D>) -> U,
-    ) -> Self {
-        const { kind::changes_one::<D>() };
-        let change = change(D::fields()).into_update();
-        let model = bulk::update(collection, filter_of(filter), change, [false, true]);
-        self.push(collection, "upsert_one", model)
-    }
-
-    /// Replaces one document that matches, as [`Collection::replace_one`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().replace_one(&orders, |o| o.customer().eq(1), &order(1)).await?;
-    /// assert_eq!(done.matched_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn replace_one<D: Model>(
-        self,
-        collection: &Collection<D>,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-        document: &D,
-    ) -> Self {
-        const { kind::changes_one::<D>() };
-        let model = bulk::replace(collection, filter_of(filter), document);
-        self.push(collection, "replace_one", model)
-    }
-
-    /// Replaces the stored document with the same id, as [`Collection::replace`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().replace(&orders, &order(1)).await?;
-    /// assert_eq!(done.matched_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn replace<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
-        const { kind::changes_one::<D>() };
-        let model = bulk::replace(collection, bulk::by_id_of(collection, document), document);
-        self.push(collection, "replace", model)
-    }
-
-    /// Replaces the stored document with the same id, or inserts the document, as
-    /// [`Collection::save`] does. The struct is not changed.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().save(&orders, &order(9)).await?;
-    /// assert_eq!(done.upserted_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn save<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
-        const { kind::changes_one::<D>() };
-        let model = save::model(collection, document);
-        self.push(collection, "save", model)
-    }
-
-    /// Deletes one document that matches, as [`Collection::delete_one`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().delete_one(&orders, |o| o.id().eq(1)).await?;
-    /// assert_eq!(done.deleted_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn delete_one<D: Model>(
-        self,
-        collection: &Collection<D>,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-    ) -> Self {
-        let model = bulk::delete(collection, filter_of(filter), false);
-        self.push(collection, "delete_one", model)
-    }
-
-    /// Deletes the document with this id, as [`Collection::delete_by_id`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().delete_by_id(&orders, 1).await?;
-    /// assert_eq!(done.deleted_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn delete_by_id<D: Model>(self, collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Self {
-        let model = bulk::delete(collection, bulk::by_id(collection, id), false);
-        self.push(collection, "delete_by_id", model)
-    }
-
-    /// Deletes all documents that match, as [`Collection::delete_many`] does.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let done = client.bulk().delete_many(&orders, |o| o.id().eq(1)).await?;
-    /// assert_eq!(done.deleted_count, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn delete_many<D: Model>(
-        self,
-        collection: &Collection<D>,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-    ) -> Self {
-        let model = bulk::delete(collection, filter_of(filter), true);
-        self.push(collection, "delete_many", model)
     }
 
     #[expect(
@@ -357,12 +189,16 @@ awaitable!(['a] ClientBulk<'a> => ClientBulkWriteResult);
 
 /// Rejects what the server does not perform in one `bulkWrite` if documents are encrypted: writes on several collections, and
 /// several writes that are not all inserts.
-fn check_encrypted(model: &str, operations: &[BulkOperation], effects: &[(Namespace, Effect)]) -> Result<()> {
+fn check_encrypted(
+    model: &str,
+    operations: &[BulkOperation],
+    effects: &[(Arc<Namespace>, Effect)],
+) -> Result<()> {
     let Some((first, _)) = effects.first() else {
         return Ok(());
     };
-    let is_other = |(namespace, _): &(Namespace, Effect)| namespace != first;
-    let is_other_write = |(_, effect): &(Namespace, Effect)| !matches!(effect, Effect::MatchesNone);
+    let is_other = |(namespace, _): &(Arc<Namespace>, Effect)| namespace != first;
+    let is_other_write = |(_, effect): &(Arc<Namespace>, Effect)| !matches!(effect, Effect::MatchesNone);
     let (at, reason) = if let Some(at) = effects.iter().position(is_other) {
         (at, "writes on one collection")
     } else if let Some(at) = effects
@@ -391,7 +227,7 @@ fn check_encrypted(model: &str, operations: &[BulkOperation], effects: &[(Namesp
 fn rejected(
     error: driver::Error,
     operations: &[BulkOperation],
-    effects: &[(Namespace, Effect)],
+    effects: &[(Arc<Namespace>, Effect)],
     outcome: &mut BulkOutcome,
 ) -> ClientBulkWriteResult {
     let Some(bulk) = bulk_error(&error) else {

@@ -10,7 +10,7 @@ use crate::collection::decode::upgraded;
 use crate::collection::protection::first_encrypted;
 use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{Collation, FindOptions, ReadPreference, WriteConcern};
-use crate::driver::{self, ErrorKind, WriteError, WriteModel};
+use crate::driver::{self, ErrorKind, WriteError, WriteModel, error::code};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
@@ -29,8 +29,6 @@ pub(super) const BATCH_BYTES: usize = 16 << 20;
 /// The largest sum of an old and a new document, which are sent in one statement, in bytes.
 const STATEMENT_BYTES: usize = (16 << 20) - (64 << 10);
 pub(super) const BATCH_SIZE: u32 = 100;
-/// The error code `Unauthorized`.
-const UNAUTHORIZED: i32 = 13;
 
 impl<D: Model> Collection<D> {
     /// Upgrades the stored documents of older versions, by the function of
@@ -382,7 +380,7 @@ pub(super) async fn is_collated<T>(collection: &driver::Collection<T>, limit: &T
             let mut listed: std::slice::Iter<'_, driver::CollectionSpecification> = listed.iter();
             Ok(listed.any(|listed| listed.options.contains_key("collation")))
         }
-        Err(error) if error.code() == Some(UNAUTHORIZED) => Ok(true),
+        Err(error) if error.code() == Some(code::UNAUTHORIZED) => Ok(true),
         Err(error) => Err(error.into()),
     }
 }

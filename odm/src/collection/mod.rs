@@ -51,7 +51,7 @@ mod upsert;
 mod watch;
 mod write;
 
-pub use bulk::Bulk;
+pub use bulk::{Alone, Bulk, Within};
 pub use client_bulk::ClientBulk;
 pub use delete::Delete;
 pub use distinct::Distinct;

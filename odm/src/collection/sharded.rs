@@ -5,22 +5,17 @@ use std::time::Duration;
 
 use crate::bson::{Document, doc};
 use crate::driver::event::TopologyType;
-use crate::driver::{self, options::ReadPreference};
+use crate::driver::{self, error::code, options::ReadPreference};
 use crate::error::{Error, FailedWriteReason, Result};
 
-/// `ShardKeyNotFound`.
-const SHARD_KEY_NOT_FOUND: i32 = 61;
-/// `InvalidOptions`, also the error of an update of one document that could be on several shards.
-const INVALID_OPTIONS: i32 = 72;
-/// The text of that update in the server's message, which distinguishes it from the other errors of
-/// its code.
+/// The text of an update of one document that could be on several shards, which distinguishes it from the other errors
+/// of its code.
 const UPDATE_OF_ONE: &str = "{multi:false} update on a sharded collection";
 /// The text of an update of several documents that changes the shard key of one, an error of the same code.
 const CHANGE_OF_MANY: &str = "Multi-update operations are not allowed when updating the shard key";
 /// The code of a change of the shard key without equality with the whole shard key in the filter. It has no name.
 const SHARD_KEY_CHANGE: i32 = 31_025;
-/// `IllegalOperation`, also the error of a change of the shard key without retryable writes, and its text.
-const ILLEGAL_OPERATION: i32 = 20;
+/// The text of a change of the shard key without retryable writes, which distinguishes it from the other errors of its code.
 const CHANGE_OUTSIDE: &str = "update to shard key field";
 /// The time limit of reading the shard key.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -90,9 +85,9 @@ fn lacks_shard_key(error: &driver::Error) -> bool {
 
 fn is_of_shard_key(code: i32, message: &str) -> bool {
     match code {
-        SHARD_KEY_NOT_FOUND | SHARD_KEY_CHANGE => true,
-        INVALID_OPTIONS => message.contains(UPDATE_OF_ONE) || message.contains(CHANGE_OF_MANY),
-        ILLEGAL_OPERATION => message.contains(CHANGE_OUTSIDE),
+        code::SHARD_KEY_NOT_FOUND | SHARD_KEY_CHANGE => true,
+        code::INVALID_OPTIONS => message.contains(UPDATE_OF_ONE) || message.contains(CHANGE_OF_MANY),
+        code::ILLEGAL_OPERATION => message.contains(CHANGE_OUTSIDE),
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bson::{Bson, Document};
-use crate::driver;
+use crate::driver::{self, error::code};
 use crate::error::convert::index_name;
 use crate::error::{Error, PerformedWrites};
 
@@ -59,31 +59,13 @@ pub enum FailedWriteReason {
 }
 
 impl FailedWrite {
-    /// Whether the stored document has another version than the struct.
-    ///
-    /// ```no_run
-    /// # use marula::{Document, Error, prelude::*};
-    /// # #[derive(Document)]
-    /// # #[document(collection = "pages")]
-    /// # struct Page { _id: i64, #[document(version)] version: i64 }
-    /// # async fn run(pages: marula::Collection<Page>, page: Page) -> marula::Result<()> {
-    /// if let Err(Error::BulkWrite { failed, .. }) = pages.bulk().replace(&page).await {
-    ///     let lost = failed.iter().filter(|write| write.is_version_conflict());
-    ///     println!("to be repeated: {:?}", lost.map(|write| write.operation.index).collect::<Vec<_>>());
-    /// }
-    /// # Ok(()) }
-    /// ```
-    #[must_use]
-    pub fn is_version_conflict(&self) -> bool {
-        matches!(self.reason, FailedWriteReason::VersionConflict { .. })
-    }
-
     /// The error of the server. `None` for a version conflict.
     ///
     /// ```no_run
-    /// # use marula::{Error, error::FailedWrite};
-    /// fn is_duplicate(write: &FailedWrite) -> bool {
-    ///     write.error().is_some_and(|error| error.code == 11_000)
+    /// # use marula::error::FailedWrite;
+    /// use marula::driver::error::code;
+    /// fn is_invalid(write: &FailedWrite) -> bool {
+    ///     write.error().is_some_and(|error| error.code == code::DOCUMENT_VALIDATION_FAILURE)
     /// }
     /// ```
     #[must_use]
@@ -140,12 +122,11 @@ impl BulkOperation {
     /// A save that the server rejected. It is an upsert by id and version: the `_id` exists with another
     /// version.
     pub(crate) fn rejected_save(&self, error: driver::WriteError) -> FailedWrite {
-        const DUPLICATE_KEY: i32 = 11_000;
         let is_id = match &error.key_pattern {
             Some(keys) => keys.keys().eq(["_id"]),
             None => index_name(&error.message).as_deref() == Some("_id_"),
         };
-        if error.code != DUPLICATE_KEY || !is_id {
+        if !code::is_duplicate_key(error.code) || !is_id {
             return self.rejected(error);
         }
         let id = error.key_value.as_ref().and_then(|key| key.get("_id"));

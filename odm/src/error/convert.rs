@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bson::{Document, RawDocument, decode_document};
-use crate::driver::{self, ErrorKind, WriteError};
+use crate::driver::{self, ErrorKind, WriteError, error::code};
 use crate::error::{Error, ValueError};
 
 impl From<driver::Error> for Error {
@@ -22,10 +22,7 @@ impl From<driver::Error> for Error {
 }
 
 fn duplicate(e: driver::Error) -> Error {
-    let failed = e
-        .write_errors()
-        .iter()
-        .find(|w| matches!(w.code, 11000 | 11001 | 12582));
+    let failed = e.write_errors().iter().find(|w| code::is_duplicate_key(w.code));
     let message = failed.map(|w| w.message.clone()).or_else(|| match e.kind() {
         ErrorKind::Command(c) => Some(c.message.clone()),
         _ => None,

@@ -4,16 +4,13 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::bson::{DateTime, Document};
-use crate::driver;
+use crate::driver::{self, error::code};
 use crate::error::{Applied, DuplicateKey, Error, UnsupportedFeature};
 use crate::relaxed_json::relaxed;
 
 /// What to do about encrypted fields that differ.
 const ENCRYPTED_FIELDS_ADVICE: &str = "they cannot be changed: undo the change of the model, or register it for a new collection \
                                        and copy the documents through a client with automatic encryption";
-
-/// `APIStrictError`: the command is not part of the Stable API.
-const API_STRICT_ERROR: i32 = 323;
 
 /// What to add about an index that takes the place of an existing text index.
 fn about_text(existing: &Document, declared: &Document) -> &'static str {
@@ -455,7 +452,7 @@ impl fmt::Display for SchemaError {
                 f,
                 "{namespace} declares the search indexes {}, and {}, or permit this with `Schema::search(SearchMode::Optional)`",
                 indexes.join(", "),
-                if source.code() == Some(API_STRICT_ERROR) {
+                if source.code() == Some(code::API_STRICT_ERROR) {
                     "the client declares the strict Stable API, which does not contain them; use a client without `apiStrict`"
                 } else {
                     "the deployment has no search; use Atlas or a deployment with mongot"

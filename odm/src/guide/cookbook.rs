@@ -31,7 +31,7 @@
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! let order = orders.find_by_id(1).required().await?;
 //! let missing = orders.find_by_id(99).required().await;
-//! assert!(matches!(missing, Err(Error::NotFound { .. })));
+//! assert!(missing.is_err_and(|error| error.is_not_found()));
 //! # drop(order);
 //! # Ok(()) });
 //! ```

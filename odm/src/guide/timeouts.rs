@@ -32,7 +32,7 @@
 //! client.driver().database("admin").run_command(slow).await?;
 //!
 //! let error = orders.find_all().timeout(Duration::from_millis(50)).await.unwrap_err();
-//! assert!(error.driver().is_some_and(|e| e.is_timeout()));
+//! assert!(error.is_timeout());
 //! # Ok(()) });
 //! ```
 //!

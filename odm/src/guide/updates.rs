@@ -233,5 +233,18 @@
 //! # Ok(()) });
 //! ```
 //!
+//! A bulk write of the client has the writes of each collection in a closure, which adds them to the same builder:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let counts = client
+//!     .bulk()
+//!     .on(&orders, |b| b.insert(&order(10)).delete_by_id(3))
+//!     .on(&customers, |b| b.update_by_id(1, |c| c.country().set("FR")))
+//!     .await?;
+//! assert_eq!((counts.inserted_count, counts.deleted_count, counts.modified_count), (1, 1, 1));
+//! # Ok(()) });
+//! ```
+//!
 //! [`Error::BulkWrite`](crate::Error::BulkWrite) names the writes that failed, also replacements and saves that
 //! lost a race ([`is_version_conflict`](crate::error::FailedWrite::is_version_conflict)).

@@ -7,14 +7,17 @@
 //!
 //! | error | status |
 //! |---|---|
-//! | [`NotFound`](crate::Error::NotFound) | 404 |
-//! | [`Duplicate`](crate::Error::Duplicate) | 409, with the fields of the index |
-//! | [`VersionConflict`](crate::Error::VersionConflict) | 409, or 412 with `If-Match` |
-//! | [`Validation`](crate::Error::Validation) | 422 |
+//! | [`is_not_found`](crate::Error::is_not_found) | 404 |
+//! | [`is_duplicate`](crate::Error::is_duplicate) | 409, with the fields of the index in [`Duplicate`](crate::Error::Duplicate) |
+//! | [`is_version_conflict`](crate::Error::is_version_conflict) | 409, or 412 with `If-Match` |
+//! | [`is_validation`](crate::Error::is_validation) | 422 |
 //! | [`InvalidPageToken`](crate::Error::InvalidPageToken), [`UnknownSort`](crate::Error::UnknownSort) | 400 |
 //! | [`InvalidArgument`](crate::Error::InvalidArgument) | 400 if the argument comes from the request, such as a page size of 0; otherwise 500 |
-//! | [`is_unavailable`](crate::Error::is_unavailable), timeouts | 503 with `Retry-After` |
+//! | [`is_unavailable`](crate::Error::is_unavailable), [`is_timeout`](crate::Error::is_timeout) | 503 with `Retry-After` |
 //! | others | 500; the text goes to the log, not to the client |
+//!
+//! The predicates hold for bulk writes, too, if at least one of their writes failed for the reason. Several can hold for one
+//! bulk write.
 //!
 //! `{error}` prints the error without its causes, as is usual for `std::error::Error`. `{error:#}` prints the
 //! causes, too: which index of a plan failed, which document could not be upgraded, what the server replied.
@@ -36,23 +39,24 @@
 //!     fn into_response(self) -> Response {
 //!         let error = self.0;
 //!         match &error {
-//!             Error::NotFound { .. } => (StatusCode::NOT_FOUND, "not found".to_owned()).into_response(),
+//!             _ if error.is_not_found() => (StatusCode::NOT_FOUND, "not found").into_response(),
 //!             Error::Duplicate { key, .. } => {
 //!                 let fields: Vec<_> = key.iter().flat_map(|key| key.keys()).cloned().collect();
 //!                 let text = format!("already in use: {}", fields.join(", "));
 //!                 (StatusCode::CONFLICT, text).into_response()
 //!             }
-//!             Error::VersionConflict { .. } => {
-//!                 (StatusCode::CONFLICT, "changed by another request".to_owned()).into_response()
+//!             _ if error.is_duplicate() || error.is_version_conflict() => {
+//!                 (StatusCode::CONFLICT, "created or changed by another request").into_response()
 //!             }
 //!             Error::Validation { source, .. } => {
 //!                 (StatusCode::UNPROCESSABLE_ENTITY, source.to_string()).into_response()
 //!             }
+//!             _ if error.is_validation() => StatusCode::UNPROCESSABLE_ENTITY.into_response(),
 //!             // The handlers pass page sizes from requests.
 //!             Error::InvalidPageToken | Error::UnknownSort { .. } | Error::InvalidArgument { .. } => {
 //!                 (StatusCode::BAD_REQUEST, error.to_string()).into_response()
 //!             }
-//!             _ if is_temporary(&error) => {
+//!             _ if error.is_unavailable() || error.is_timeout() => {
 //!                 let retry = [(header::RETRY_AFTER, "5")];
 //!                 (StatusCode::SERVICE_UNAVAILABLE, retry, "try again later").into_response()
 //!             }
@@ -63,10 +67,6 @@
 //!             }
 //!         }
 //!     }
-//! }
-//!
-//! fn is_temporary(error: &Error) -> bool {
-//!     error.is_unavailable() || error.driver().is_some_and(|e| e.is_timeout())
 //! }
 //! # let not_found = Error::NotFound { collection: "shop.orders".into() };
 //! # assert_eq!(ApiError(not_found).into_response().status(), StatusCode::NOT_FOUND);

@@ -5,17 +5,15 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::bson::{Document, doc};
-use crate::driver;
+use crate::driver::{self, error::code};
 use crate::schema::deployment::Deployment;
 
-/// `NamespaceNotFound`: the collection does not exist.
-const NAMESPACE_NOT_FOUND: i32 = 26;
-
 /// The errors of `collMod` and `dropIndexes` while an index of the collection or of the database is
-/// built, such as by a rolling build or by another client:
-/// `BackgroundOperationInProgressForDatabase` and `BackgroundOperationInProgressForNamespace`.
-/// Nothing was changed.
-const BUILD_IN_PROGRESS: [i32; 2] = [12_586, 12_587];
+/// built, such as by a rolling build or by another client. Nothing was changed.
+const BUILD_IN_PROGRESS: [i32; 2] = [
+    code::BACKGROUND_OPERATION_IN_PROGRESS_FOR_DATABASE,
+    code::BACKGROUND_OPERATION_IN_PROGRESS_FOR_NAMESPACE,
+];
 /// The pause after the first attempt. Each pause is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -54,7 +52,7 @@ impl Listed {
         };
         match listed {
             Ok(listed) => Ok(Listed::new(listed)),
-            Err(error) if error.code() == Some(NAMESPACE_NOT_FOUND) => Ok(Listed::default()),
+            Err(error) if error.code() == Some(code::NAMESPACE_NOT_FOUND) => Ok(Listed::default()),
             Err(error) => Err(error),
         }
     }

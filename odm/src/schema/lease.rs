@@ -21,7 +21,6 @@ use crate::schema::record;
 const ID: &str = "lease";
 /// The pause between two attempts to take the lease.
 const PAUSE: Duration = Duration::from_millis(200);
-const DUPLICATE_KEY: i32 = 11_000;
 /// The shortest validity. A shorter one could expire before it is renewed.
 pub(super) const SHORTEST: Duration = Duration::from_secs(1);
 
@@ -110,7 +109,7 @@ impl Lease {
                 Ok(holder == Some(self.holder.to_string().as_str()))
             }
             // Another instance inserted the lease at the same time.
-            Err(error) if error.code() == Some(DUPLICATE_KEY) => Ok(false),
+            Err(error) if error.is_duplicate_key() => Ok(false),
             Err(error) => {
                 if error.write_concern_error().is_some() {
                     self.give_up().await;

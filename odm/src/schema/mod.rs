@@ -63,7 +63,7 @@ use std::ops::Deref;
 
 use crate::bson::{Bson, Document, doc};
 pub use crate::driver::options::ServerVersion;
-use crate::driver::{self, CollectionSpecification};
+use crate::driver::{self, CollectionSpecification, error::code};
 pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement, UnsupportedFeature};
 use crate::error::{Result, SchemaError};
 use crate::index::normal::is_truthy;
@@ -372,7 +372,9 @@ impl Schema {
         };
         match list_collections(&self.database, &names).await {
             Ok(listed) => Ok(Collections::Listed(listed)),
-            Err(error) if error.code() == Some(UNAUTHORIZED) && !declarations.values().any(has_options) => {
+            Err(error)
+                if error.code() == Some(code::UNAUTHORIZED) && !declarations.values().any(has_options) =>
+            {
                 Ok(Collections::NotPermitted)
             }
             Err(error) => Err(error.into()),
@@ -383,9 +385,6 @@ impl Schema {
         &self.database
     }
 }
-
-/// `Unauthorized`: the user lacks the privilege for the command.
-const UNAUTHORIZED: i32 = 13;
 
 /// The existing collections of the registered models.
 enum Collections {

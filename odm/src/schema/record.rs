@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bson::{Bson, DateTime, Document, decode_document, doc};
 use crate::driver::{
     self,
+    error::code,
     options::{ReadConcern, ReadPreference, WriteConcern},
 };
 use crate::schema::Step;
@@ -17,15 +18,25 @@ pub(super) const COLLECTION: &str = "marula_schema";
 const CREATING: &str = "creating";
 
 /// The errors after which the server may go on building an index: of an election or a shutdown, of
-/// interrupted commands, and of the connections between a mongos and its shards (6 HostUnreachable,
-/// 7 HostNotFound, 89 NetworkTimeout, 91 ShutdownInProgress, 189 PrimarySteppedDown, 262
-/// ExceededTimeLimit, 9001 SocketException, 10107 NotWritablePrimary, 11600 InterruptedAtShutdown,
-/// 11601 Interrupted, 11602 InterruptedDueToReplStateChange, 13435 NotPrimaryNoSecondaryOk, 13436
-/// NotPrimaryOrSecondary), and those of builds that another command has started (285
-/// IndexBuildAlreadyInProgress, 12586 BackgroundOperationInProgressForDatabase, 12587
-/// BackgroundOperationInProgressForNamespace).
+/// interrupted commands, of the connections between a mongos and its shards, and of builds that another
+/// command has started.
 const CONTINUED: [i32; 16] = [
-    6, 7, 89, 91, 189, 262, 285, 9_001, 10_107, 11_600, 11_601, 11_602, 12_586, 12_587, 13_435, 13_436,
+    code::HOST_UNREACHABLE,
+    code::HOST_NOT_FOUND,
+    code::NETWORK_TIMEOUT,
+    code::SHUTDOWN_IN_PROGRESS,
+    code::PRIMARY_STEPPED_DOWN,
+    code::EXCEEDED_TIME_LIMIT,
+    code::INDEX_BUILD_ALREADY_IN_PROGRESS,
+    code::SOCKET_EXCEPTION,
+    code::NOT_WRITABLE_PRIMARY,
+    code::INTERRUPTED_AT_SHUTDOWN,
+    code::INTERRUPTED,
+    code::INTERRUPTED_DUE_TO_REPL_STATE_CHANGE,
+    code::BACKGROUND_OPERATION_IN_PROGRESS_FOR_DATABASE,
+    code::BACKGROUND_OPERATION_IN_PROGRESS_FOR_NAMESPACE,
+    code::NOT_PRIMARY_NO_SECONDARY_OK,
+    code::NOT_PRIMARY_OR_SECONDARY,
 ];
 
 /// The field of a record with the time since which the index is known to exist.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::bson::{Document, doc};
-use crate::driver::{self, SearchIndexModel};
+use crate::driver::{self, SearchIndexModel, error::code};
 use crate::error::{Applied, Result, SchemaError};
 use crate::index::{SearchIndexDeclaration, SearchIndexKind};
 use crate::schema::apply::Apply;
@@ -16,9 +16,6 @@ use crate::schema::{Schema, SchemaPlan, Step};
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long a search index is waited for that is dropped to be created again with another type.
 const DROP_LIMIT: Duration = Duration::from_secs(120);
-const NAMESPACE_NOT_FOUND: i32 = 26;
-const NAMESPACE_EXISTS: i32 = 48;
-const INDEX_ALREADY_EXISTS: i32 = 68;
 
 /// What [`Schema::search`] does about declared search indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,7 +40,7 @@ async fn list(collection: &driver::Collection<Document>) -> driver::Result<Vec<L
     };
     match listed.await {
         Ok(listed) => Ok(listed.iter().map(Listed::of).collect()),
-        Err(error) if error.code() == Some(NAMESPACE_NOT_FOUND) => Ok(Vec::new()),
+        Err(error) if error.code() == Some(code::NAMESPACE_NOT_FOUND) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -157,21 +154,21 @@ impl Target<'_> {
         let mut created = collection.create_search_index(model.clone()).await;
         if created
             .as_ref()
-            .is_err_and(|e| e.code() == Some(NAMESPACE_NOT_FOUND))
+            .is_err_and(|e| e.code() == Some(code::NAMESPACE_NOT_FOUND))
         {
             match self
                 .database
                 .run_command(doc! { "create": &self.plan.collection })
                 .await
             {
-                Err(error) if error.code() != Some(NAMESPACE_EXISTS) => return Err(error.into()),
+                Err(error) if error.code() != Some(code::NAMESPACE_EXISTS) => return Err(error.into()),
                 _ => created = collection.create_search_index(model).await,
             }
         }
         let Err(error) = created else {
             return Ok(());
         };
-        if error.code() != Some(INDEX_ALREADY_EXISTS) {
+        if error.code() != Some(code::INDEX_ALREADY_EXISTS) {
             return Err(error.into());
         }
         let listed = list(&collection).await?;

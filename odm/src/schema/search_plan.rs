@@ -4,7 +4,7 @@
 //! definitions are compared without them.
 
 use crate::bson::{Bson, Document};
-use crate::driver;
+use crate::driver::{self, error::code};
 use crate::index::normal::number;
 use crate::index::{SearchIndexDeclaration, SearchIndexKind};
 use crate::schema::Step;
@@ -114,13 +114,24 @@ fn step(declared: &SearchIndexDeclaration, listed: &[Listed]) -> Step {
     }
 }
 
-/// Whether the deployment has no search: it is neither Atlas nor has `mongot` (31082
-/// SearchNotEnabled), or it is older than search indexes, or the client declares the strict Stable
-/// API (323 APIStrictError).
+/// The codes of a stage that the server does not have, and of one that only Atlas has. They have no names.
+const UNKNOWN_STAGE: i32 = 40_324;
+const STAGE_OF_ATLAS: i32 = 6_047_401;
+
+/// Whether the deployment has no search: it is neither Atlas nor has `mongot`, or it is older than search
+/// indexes, or the client declares the strict Stable API.
 pub(super) fn is_unsupported(error: &driver::Error) -> bool {
-    // 59 CommandNotFound, 115 CommandNotSupported, 40324 unknown stage, 6047401 stage of Atlas
-    // only.
-    matches!(error.code(), Some(31_082 | 59 | 115 | 323 | 40_324 | 6_047_401))
+    matches!(
+        error.code(),
+        Some(
+            code::SEARCH_NOT_ENABLED
+                | code::COMMAND_NOT_FOUND
+                | code::COMMAND_NOT_SUPPORTED
+                | code::API_STRICT_ERROR
+                | UNKNOWN_STAGE
+                | STAGE_OF_ATLAS
+        )
+    )
 }
 
 /// A definition without values that are defaults.

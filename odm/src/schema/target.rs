@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bson::{Document, doc};
 use crate::collection::sharded::shard_key;
-use crate::driver::{self, IndexModel};
+use crate::driver::{self, IndexModel, error::code};
 use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
 use crate::index::normal::{is_truthy, normalize};
 use crate::schema::builds::{Listed, is_prevented_by_build, repeat_within, wait_for_builds};
@@ -13,12 +13,6 @@ use crate::schema::collated::with_simple_collation;
 use crate::schema::deployment::Deployment;
 use crate::schema::record::{Creation, Kind};
 use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options, record};
-
-/// `CannotConvertIndexToUnique`: documents have the same key.
-const CANNOT_CONVERT_INDEX_TO_UNIQUE: i32 = 359;
-
-/// `CannotDropShardKeyIndex`: no other index supports the shard key of the collection.
-const CANNOT_DROP_SHARD_KEY_INDEX: i32 = 373;
 
 /// How long to wait for index builds before a failed change to unique is reverted. The change may
 /// have waited for as long as it is permitted to.
@@ -44,14 +38,14 @@ impl Target<'_> {
     }
 
     /// Creates the collection. Not an error if another client has created it with the same options
-    /// since the plan was made (48 NamespaceExists).
+    /// since the plan was made.
     pub(super) async fn create_collection(&self, declared: &Document) -> Result<()> {
         let mut command = doc! { "create": &self.plan.collection };
         command.extend(declared.clone());
         let Err(error) = self.database.run_command(command).await else {
             return Ok(());
         };
-        if error.code() != Some(48) {
+        if error.code() != Some(code::NAMESPACE_EXISTS) {
             return Err(error.into());
         }
         let existing = list_collections(self.database, &[&self.plan.collection]).await?;
@@ -168,10 +162,12 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// The error of `createIndexes`. 85 IndexOptionsConflict and 86 IndexKeySpecsConflict: the
-    /// conflicting index was created after the plan was made.
+    /// The error of `createIndexes`. A conflicting index was created after the plan was made.
     pub(super) async fn failed_build(&self, specifications: &[&Document], error: driver::Error) -> Error {
-        if matches!(error.code(), Some(85 | 86)) {
+        if matches!(
+            error.code(),
+            Some(code::INDEX_OPTIONS_CONFLICT | code::INDEX_KEY_SPECS_CONFLICT)
+        ) {
             return SchemaError::ConcurrentChange {
                 namespace: self.plan.namespace.clone(),
                 source: error,
@@ -268,7 +264,7 @@ impl Target<'_> {
 
     /// The error of a drop of an index.
     async fn failed_drop(&self, name: &str, error: driver::Error) -> Error {
-        if error.code() == Some(CANNOT_DROP_SHARD_KEY_INDEX) {
+        if error.code() == Some(code::CANNOT_DROP_SHARD_KEY_INDEX) {
             let collection = self.collection();
             return SchemaError::ShardKeyIndex {
                 namespace: self.plan.namespace.clone(),
@@ -314,7 +310,7 @@ impl Target<'_> {
         // The server lists an index without a collation as it is, and not as one that inherits.
         self.check_unique(&with_simple_collation(existing)).await?;
         match self.coll_mod(name, IndexChange::Unique.options()).await {
-            Err(Error::Driver(error)) if error.code() == Some(CANNOT_CONVERT_INDEX_TO_UNIQUE) => {
+            Err(Error::Driver(error)) if error.code() == Some(code::CANNOT_CONVERT_INDEX_TO_UNIQUE) => {
                 Err(SchemaError::Duplicates {
                     namespace: self.plan.namespace.clone(),
                     index: name.to_owned(),

@@ -32,12 +32,14 @@ use crate::{
 };
 
 /// The options of `aggregate`. See `api/command/declare.rs`.
-macro_rules! aggregate_options {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __aggregate_options {
     ($then:path { $($arguments:tt)* }) => {
-        crate::__query_options! { $then { $($arguments)* }
+        $crate::__query_options! { $then { $($arguments)* }
             /// How the timeout applies to the cursor. An error without a timeout. Default:
             /// `CursorLifetime`; `Iteration` is an error with `$out` and `$merge`.
-            timeout_mode: plain crate::options::TimeoutMode;
+            timeout_mode: plain $crate::options::TimeoutMode;
             /// The number of documents per batch. 0 requests an empty first batch, and is not sent
             /// with `$out` and `$merge`. Default: the server's, 101 documents in the first batch
             /// and 16 MiB in each later batch.
@@ -50,7 +52,7 @@ macro_rules! aggregate_options {
             bypass_document_validation: plain bool = "bypassDocumentValidation";
             /// `maxTimeMS` of getMore: how long the server waits for documents of a tailable
             /// cursor, sent in whole milliseconds (at least 1). Default: the server's, 1 second.
-            max_await_time: plain std::time::Duration;
+            [driver] max_await_time: plain std::time::Duration;
             /// Variables for the pipeline, e.g. `doc! { "least": 5 }`, used as `$$least` (MongoDB
             /// 5.0+). Default: none.
             let_vars: boxed_document = "let" [needs (5, 0)];
@@ -61,7 +63,7 @@ macro_rules! aggregate_options {
     };
 }
 
-aggregate_options! { define_options {
+crate::__aggregate_options! { define_options {
     /// Options of [`Collection::aggregate`] and [`Database::aggregate`].
     pub struct AggregateOptions;
 } }
@@ -162,7 +164,7 @@ impl<'a> Aggregate<'a> {
 }
 
 impl<'a, T> Aggregate<'a, T> {
-    aggregate_options! { option_setters { AggregateOptions } }
+    crate::__aggregate_options! { option_setters { AggregateOptions } }
 
     session_setter!();
 

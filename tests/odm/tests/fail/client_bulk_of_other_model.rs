@@ -16,7 +16,7 @@ struct Item {
 }
 
 async fn run(client: Client, orders: Collection<Order>, item: Item) -> marula::Result<()> {
-    client.bulk().insert(&orders, &item).await?;
+    client.bulk().on(&orders, |b| b.insert(&item)).await?;
     Ok(())
 }
 

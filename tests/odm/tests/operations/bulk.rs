@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use crate::common::{Env, Order, order};
 use marula::bson::{ObjectId, doc};
+use marula::collection::Bulk;
 use marula::driver::WriteModel;
 use marula::prelude::*;
 use marula::{Document, Error, Filter};
@@ -180,12 +181,16 @@ async fn a_bulk_write_of_the_client_writes_to_several_models() {
     let result = env
         .client()
         .bulk()
-        .insert(&stock, &item("tea", 5))
-        .insert(&orders, &order)
-        .update_one(&stock, |i| i.sku().eq("tea"), |i| i.left().inc(-2))
-        .update_by_id(&orders, order.id, |o| o.note().set("x"))
-        .update_many(&stock, |i| i.left().gt(0), |i| i.left().inc(1))
-        .upsert_one(&stock, |i| i.sku().eq("milk"), |i| i.left().set(1))
+        .on(&stock, |b| b.insert(&item("tea", 5)))
+        .on(&orders, |b| b.insert(&order))
+        .on(&stock, |b| {
+            b.update_one(|i| i.sku().eq("tea"), |i| i.left().inc(-2))
+        })
+        .on(&orders, |b| b.update_by_id(order.id, |o| o.note().set("x")))
+        .on(&stock, |b| {
+            b.update_many(|i| i.left().gt(0), |i| i.left().inc(1))
+                .upsert_one(|i| i.sku().eq("milk"), |i| i.left().set(1))
+        })
         .verbose_results(true)
         .await
         .unwrap();
@@ -204,10 +209,12 @@ async fn a_bulk_write_of_the_client_writes_to_several_models() {
     let failed = env
         .client()
         .bulk()
-        .replace(&orders, &order)
-        .replace_one(&stock, |i| i.sku().eq("milk"), &item("sugar", 2))
-        .insert(&orders, &order)
-        .delete_one(&stock, |i| i.sku().eq("tea"))
+        .on(&orders, |b| b.replace(&order))
+        .on(&stock, |b| {
+            b.replace_one(|i| i.sku().eq("milk"), &item("sugar", 2))
+        })
+        .on(&orders, |b| b.insert(&order))
+        .on(&stock, |b| b.delete_one(|i| i.sku().eq("tea")))
         .await
         .unwrap_err();
     assert_eq!(
@@ -217,20 +224,100 @@ async fn a_bulk_write_of_the_client_writes_to_several_models() {
     let invalid = env
         .client()
         .bulk()
-        .delete_many(&stock, |_| Filter::all([]))
+        .on(&stock, |b| b.delete_many(|_| Filter::all([])))
         .await
         .unwrap_err();
     assert!(matches!(invalid, Error::InvalidBulkWrite { .. }), "{invalid}");
     let deleted = env
         .client()
         .bulk()
-        .delete_by_id(&orders, order.id)
-        .delete_one(&stock, |i| i.sku().eq("tea"))
-        .delete_many(&stock, |_| Filter::everything())
+        .on(&orders, |b| b.delete_by_id(order.id))
+        .on(&stock, |b| {
+            b.delete_one(|i| i.sku().eq("tea"))
+                .delete_many(|_| Filter::everything())
+        })
         .ordered(false)
         .await
         .unwrap();
     assert_eq!(deleted.deleted_count, 3);
+    env.stop().await;
+}
+
+/// Writes that are added in the same way to a bulk write of a collection and to that of a client.
+fn restock<At>(bulk: Bulk<'_, Item, At>, left: i32) -> Bulk<'_, Item, At> {
+    let named = WriteModel::update_one(doc! { "sku": "tea" }, doc! { "$set": { "left": left } });
+    bulk.update_many(|_| Filter::everything(), move |i| i.left().set(left))
+        .raw(named.hint("_id_"))
+}
+
+#[tokio::test]
+async fn raw_writes_and_generic_functions_add_to_both_kinds_of_bulk_writes() {
+    let env = Env::start().await;
+    let stock = env.db.collection::<Item>();
+    stock.insert_one(&item("tea", 5)).await.unwrap();
+    let result = restock(stock.bulk(), 6).await.unwrap();
+    assert_eq!((result.matched_count, result.modified_count), (2, 1));
+    if !env.is_before(8, 0).await {
+        let bulk = env.client().bulk().on(&stock, |b| restock(b, 7));
+        // A part without writes.
+        let bulk = bulk.on(&stock, |b| b).on(&stock, |b| {
+            b.raw(WriteModel::insert_one(
+                &doc! { "_id": 1, "sku": "milk", "left": 1 },
+            ))
+            .raw(WriteModel::delete_many(doc! { "sku": "milk" }))
+        });
+        let result = bulk.verbose_results(true).await.unwrap();
+        assert_eq!((result.matched_count, result.modified_count), (2, 1));
+        assert_eq!((result.inserted_count, result.deleted_count), (1, 1));
+        let verbose = result.verbose_results.unwrap();
+        assert!(verbose.insert_results.keys().eq(&[2]) && verbose.delete_results.keys().eq(&[3]));
+    }
+    let left = stock.find_one(|i| i.sku().eq("tea")).required().await;
+    assert!([6, 7].contains(&left.unwrap().left));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn an_invalid_write_of_a_part_is_named_and_nothing_is_sent() {
+    let env = Env::start().await;
+    let other = Env::start().await;
+    let (orders, stock) = (env.db.collection::<Order>(), env.db.collection::<Item>());
+    let foreign = other.db.collection::<Item>();
+    let start = || {
+        env.client()
+            .bulk()
+            .on(&orders, |b| b.insert(&order(1)).insert(&order(2)))
+    };
+    let replaced = item("a", 1);
+    let empty = start()
+        .on(&stock, |b| b.insert(&replaced).replace(&replaced))
+        .on(&stock, |b| b.delete_many(|_| Filter::all([])));
+    let client = start()
+        .on(&foreign, |b| b)
+        .on(&foreign, |b| b.insert(&replaced).replace(&replaced))
+        .on(&stock, |b| b.replace(&replaced));
+    for (bulk, write, reason) in [
+        (
+            empty,
+            "replace of Item at index 3",
+            "does not identify the document",
+        ),
+        (
+            client,
+            "insert of Item at index 2",
+            "belongs to another client than the bulk write",
+        ),
+    ] {
+        let invalid = bulk.await.unwrap_err();
+        assert_eq!(
+            invalid.to_string(),
+            format!("the bulk write is invalid at its {write}")
+        );
+        let source = invalid.source().unwrap().to_string();
+        assert!(source.contains(reason), "{source}");
+    }
+    assert!(!orders.exists(|_| Filter::everything()).await.unwrap());
+    other.stop().await;
     env.stop().await;
 }
 
@@ -247,7 +334,7 @@ async fn bulk_writes_run_in_transactions() {
     stock.bulk().insert(&item("a", 1)).session(&mut tx).await.unwrap();
     env.client()
         .bulk()
-        .insert(&orders, &order(1))
+        .on(&orders, |b| b.insert(&order(1)))
         .session(&mut tx)
         .await
         .unwrap();

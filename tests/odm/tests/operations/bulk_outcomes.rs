@@ -241,11 +241,12 @@ async fn an_error_of_a_bulk_write_of_the_client_contains_what_was_performed() {
         return env.stop().await;
     }
     let parts = parts(&env, 1..=3).await;
-    let bulk = env.client().bulk().insert(&parts, &part(7, 7.0, 0));
-    let bulk = bulk
-        .save(&parts, &part(8, 8.0, 0))
-        .replace(&parts, &part(3, 30.0, 0));
-    let error = bulk.delete_by_id(&parts, 1).await.unwrap_err();
+    let bulk = env.client().bulk().on(&parts, |b| {
+        b.insert(&part(7, 7.0, 0))
+            .save(&part(8, 8.0, 0))
+            .replace(&part(3, 30.0, 0))
+    });
+    let error = bulk.on(&parts, |b| b.delete_by_id(1)).await.unwrap_err();
     assert_eq!(failed(&error), [(2, true)]);
     let (_, performed, source) = parts_of(&error);
     assert!(source.is_none());
@@ -256,8 +257,9 @@ async fn an_error_of_a_bulk_write_of_the_client_contains_what_was_performed() {
     assert!(performed.verbose_results.is_some());
 
     // The counts are known without verbose results, too.
-    let bulk = env.client().bulk().insert(&parts, &part(9, 9.0, 0));
-    let error = bulk.insert(&parts, &part(7, 7.0, 0)).await.unwrap_err();
+    let bulk = env.client().bulk();
+    let bulk = bulk.on(&parts, |b| b.insert(&part(9, 9.0, 0)).insert(&part(7, 7.0, 0)));
+    let error = bulk.await.unwrap_err();
     assert_eq!(failed(&error), [(1, false)]);
     assert_eq!(parts_of(&error).1.inserted_count, 1);
     env.stop().await;
@@ -277,10 +279,11 @@ async fn an_error_of_the_comparison_is_reported_with_what_was_performed() {
     let bulk = parts.bulk().insert(&part(7, 7.0, 0)).replace(&part(1, 11.0, 0));
     let bulk = bulk.replace(&part(3, 30.0, 0)).insert(&part(1, 0.0, 0));
     let on_collection = bulk.ordered(false).await.unwrap_err();
-    let bulk = env.client().bulk().insert(&parts, &part(8, 8.0, 0));
-    let bulk = bulk
-        .replace(&parts, &part(2, 22.0, 0))
-        .replace(&parts, &part(3, 30.0, 0));
+    let bulk = env.client().bulk().on(&parts, |b| {
+        b.insert(&part(8, 8.0, 0))
+            .replace(&part(2, 22.0, 0))
+            .replace(&part(3, 30.0, 0))
+    });
     let on_client = bulk.await.unwrap_err();
     fail_point(&env, "off".into(), doc! {}).await;
     // The rejected write is reported as well.
@@ -321,7 +324,11 @@ async fn the_comparison_reads_with_read_concern_local() {
     let parts = client.database(env.db.name()).collection::<Part>();
     let error = parts.bulk().replace(&part(2, 2.0, 0)).await.unwrap_err();
     assert_eq!(failed(&error), [(0, true)]);
-    let error = client.bulk().replace(&parts, &part(2, 2.0, 0)).await.unwrap_err();
+    let error = client
+        .bulk()
+        .on(&parts, |b| b.replace(&part(2, 2.0, 0)))
+        .await
+        .unwrap_err();
     assert_eq!(failed(&error), [(0, true)]);
     {
         let concerns = concerns.lock().unwrap();

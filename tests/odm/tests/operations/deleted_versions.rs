@@ -193,12 +193,10 @@ async fn bulk_writes_do_not_insert_a_deleted_document_again() {
     let stored: Vec<(i64, i64)> = stored.iter().map(|p| (p._id, p.version)).collect();
     assert_eq!(stored, [(3, 2), (4, 1), (6, 1)]);
 
-    let bulk = env
-        .client()
-        .bulk()
-        .save(&pages, &page(1, 1))
-        .replace(&pages, &page(5, 1));
-    let lost = bulk.save(&pages, &page(3, 2)).await.unwrap_err();
+    let bulk = env.client().bulk().on(&pages, |b| {
+        b.save(&page(1, 1)).replace(&page(5, 1)).save(&page(3, 2))
+    });
+    let lost = bulk.await.unwrap_err();
     assert_eq!(conflicts(lost), [(0, Bson::Int64(1)), (1, Bson::Int64(5))]);
     assert_eq!(pages.find_by_id(3).required().await.unwrap().version, 3);
     assert_eq!(pages.count(|_| Filter::everything()).await.unwrap(), 3);

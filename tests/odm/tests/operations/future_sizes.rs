@@ -48,7 +48,7 @@ async fn futures_of_the_calls_are_small() {
         "replace": orders.replace(&order);
         "save": orders.save(&order);
         "bulk": orders.bulk().insert(&order);
-        "client bulk": env.client().bulk().insert(&orders, &order);
+        "client bulk": env.client().bulk().on(&orders, |b| b.insert(&order));
         "watch": orders.watch();
         "delete_by_id": orders.delete_by_id(order.id);
         "find_one_and_update": orders.find_one_and_update(|o| o.number().eq(1), |o| o.note().set("x"));

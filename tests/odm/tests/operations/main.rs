@@ -12,6 +12,7 @@ mod common;
 mod crud;
 mod deleted_versions;
 mod encryption;
+mod error_predicates;
 mod errors;
 mod exact;
 mod explain;

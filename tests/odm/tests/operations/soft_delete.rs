@@ -77,10 +77,9 @@ async fn every_form_of_delete_keeps_the_document() {
     let missing = people.delete_by_id(1).required().await.unwrap_err();
     assert!(matches!(missing, Error::NotFound { .. }), "{missing}");
     assert_eq!(people.delete_all().await.unwrap(), 0);
-    let all = env
-        .client()
-        .bulk()
-        .delete_many(&people.with_deleted(), |_| Filter::everything());
+    let all = env.client().bulk().on(&people.with_deleted(), |b| {
+        b.delete_many(|_| Filter::everything())
+    });
     assert_eq!(all.await.unwrap().matched_count, 5);
     env.stop().await;
 }

@@ -49,7 +49,13 @@ async fn the_options_of_an_update_hold_for_the_upgrade() {
             1 => run!(cards.update_many(one, using)),
             2 => run!(cards.find_one_and_update(one, using)),
             3 => run!(cards.bulk().update_one(one, using)),
-            _ => run!(observed.db.client().bulk().update_one(&cards, one, using)),
+            _ => run!(
+                observed
+                    .db
+                    .client()
+                    .bulk()
+                    .on(&cards, |b| b.update_one(one, using))
+            ),
         }
         assert_eq!(
             env.db.collection::<Card>().find_by_id(1).await.unwrap(),
@@ -106,8 +112,10 @@ async fn the_variables_of_a_bulk_write_hold_for_its_upgrades() {
     assert_eq!(cards.migrate().await.unwrap().examined, 0);
     if !env.is_before(8, 0).await {
         fill(&cards, [old(1), old(2), old(3)]).await;
-        let bulk = env.client().bulk().update_one(&cards, |_| of_kind(), using);
-        let bulk = bulk.update_many(&cards, |_| of_kind(), using);
+        let bulk = env.client().bulk().on(&cards, |b| {
+            b.update_one(|_| of_kind(), using)
+                .update_many(|_| of_kind(), using)
+        });
         assert_eq!(bulk.let_vars(variables()).await.unwrap().matched_count, 4);
     }
     env.stop().await;
@@ -282,8 +290,8 @@ async fn two_models_of_a_collection_are_upgraded_by_their_own_functions() {
     let cards = env.db.collection::<Card>();
     let badges = env.db.collection::<Badge>();
     fill(&cards, [old(1), old(2)]).await;
-    let bulk = env.client().bulk().update_by_id(&cards, 1, using);
-    let bulk = bulk.update_by_id(&badges, 2, |b| b.kind().set("x"));
+    let bulk = env.client().bulk().on(&cards, |b| b.update_by_id(1, using));
+    let bulk = bulk.on(&badges, |b| b.update_by_id(2, |b| b.kind().set("x")));
     bulk.await.unwrap();
     assert_eq!(cards.find_by_id(1).required().await.unwrap(), used(1));
     let badge = badges.find_by_id(2).required().await.unwrap();
@@ -372,7 +380,7 @@ async fn an_upgrade_is_not_sent_to_a_server_that_lacks_the_options_of_the_call()
             let bulk = cards.bulk().update_by_id(1, using).comment("c");
             bulk.await.unwrap_err().to_string()
         } else {
-            let bulk = client.bulk().update_by_id(&cards, 1, using);
+            let bulk = client.bulk().on(&cards, |b| b.update_by_id(1, using));
             bulk.await.unwrap_err().to_string()
         };
         let expected = match version {

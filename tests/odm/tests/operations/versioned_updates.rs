@@ -106,10 +106,10 @@ macro_rules! each_update {
         check!("bulk, update_many": $cards.bulk().update_many(one, using));
         check!("bulk, upsert_one": $cards.bulk().upsert_one(|c| c._id().eq(1), using));
         if !$env.is_before(8, 0).await {
-            check!("client, update_one": client().update_one(&$cards, one, using));
-            check!("client, update_by_id": client().update_by_id(&$cards, 1, using));
-            check!("client, update_many": client().update_many(&$cards, one, using));
-            check!("client, upsert_one": client().upsert_one(&$cards, |c| c._id().eq(1), using));
+            check!("client, update_one": client().on(&$cards, |b| b.update_one(one, using)));
+            check!("client, update_by_id": client().on(&$cards, |b| b.update_by_id(1, using)));
+            check!("client, update_many": client().on(&$cards, |b| b.update_many(one, using)));
+            check!("client, upsert_one": client().on(&$cards, |b| b.upsert_one(|c| c._id().eq(1), using)));
         }
     }};
 }

@@ -126,13 +126,17 @@ async fn conflicts_in_a_bulk_write_are_failed_writes() {
         lock_version: 1,
         ..order(1)
     };
-    env.client().bulk().save(&orders, &current).await.unwrap();
+    env.client()
+        .bulk()
+        .on(&orders, |b| b.save(&current))
+        .await
+        .unwrap();
     assert_eq!(
         (stored(&orders, 1).await, stored(&orders, 2).await),
         ((10, 2), (10, 1))
     );
     assert_eq!(conflicts(failed), [(1, 1)]);
-    let on_client = env.client().bulk().save(&orders, &order(1)).await;
+    let on_client = env.client().bulk().on(&orders, |b| b.save(&order(1))).await;
     assert_eq!(conflicts(on_client.unwrap_err()), [(0, 1)]);
 
     let replacement = orders.bulk().replace(&current).await.unwrap_err();
@@ -142,7 +146,7 @@ async fn conflicts_in_a_bulk_write_are_failed_writes() {
     );
     assert!(replacement.driver().is_none());
     assert_eq!(conflicts(replacement), [(0, 1)]);
-    let on_client = env.client().bulk().replace(&orders, &current).await;
+    let on_client = env.client().bulk().on(&orders, |b| b.replace(&current)).await;
     assert_eq!(conflicts(on_client.unwrap_err()), [(0, 1)]);
     env.stop().await;
 }
@@ -288,29 +292,38 @@ async fn a_bulk_write_of_several_models_names_the_replacements_that_lost_a_race(
     let lost = env
         .client()
         .bulk()
-        .replace(&orders, &changed(1, 10))
-        .replace(&orders, &changed(2, 20))
-        .replace(&orders, &changed(7, 70))
-        .update_by_id(&orders, 3, |o| o.total().inc(1))
+        .on(&orders, |b| b.replace(&changed(1, 10)).replace(&changed(2, 20)))
+        .on(&orders, |b| {
+            b.replace(&changed(7, 70)).update_by_id(3, |o| o.total().inc(1))
+        })
         .await
         .unwrap_err();
     assert_eq!(conflicts(lost), [(1, 2)]);
     assert_eq!(stored(&orders, 3).await.0, 11);
-    let result = env.client().bulk().replace(&orders, &changed(3, 30)).await;
+    let result = env
+        .client()
+        .bulk()
+        .on(&orders, |b| b.replace(&changed(3, 30)))
+        .await;
     // The update has incremented the version.
     assert_eq!(conflicts(result.unwrap_err()), [(0, 3)]);
     let current = Order {
         lock_version: 1,
         ..changed(3, 30)
     };
-    let result = env.client().bulk().replace(&orders, &current).await.unwrap();
+    let result = env
+        .client()
+        .bulk()
+        .on(&orders, |b| b.replace(&current))
+        .await
+        .unwrap();
     assert_eq!(result.matched_count, 1);
     assert!(result.verbose_results.is_none());
     let current = Order {
         lock_version: 2,
         ..changed(3, 30)
     };
-    let bulk = env.client().bulk().replace(&orders, &current);
+    let bulk = env.client().bulk().on(&orders, |b| b.replace(&current));
     let result = bulk.verbose_results(true).await.unwrap();
     assert!(result.verbose_results.is_some());
     env.stop().await;

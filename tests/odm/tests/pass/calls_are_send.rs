@@ -123,7 +123,7 @@ async fn writes(client: marula::Client, orders: Collection<Order>, mut order: Or
     orders.bulk().delete_by_id(1).session(&mut session).await?;
     client
         .bulk()
-        .delete_by_id(&orders, 1)
+        .on(&orders, |b| b.delete_by_id(1))
         .session(&mut session)
         .await?;
     let mut events = orders.watch().filter(|o| o._id().gt(1)).await?;

@@ -77,25 +77,24 @@ async fn a_bulk_write_of_a_client_that_the_server_rejects_is_not_sent() {
     let (fourth, fifth) = (patient(4), patient(5));
     let done = client
         .bulk()
-        .insert(&patients, &fourth)
-        .insert(&patients, &fifth)
+        .on(&patients, |b| b.insert(&fourth).insert(&fifth))
         .await
         .unwrap();
     assert_eq!(done.inserted_count, 2);
     let one = client
         .bulk()
-        .update_by_id(&patients, 4, |p| p.age().set(60))
+        .on(&patients, |b| b.update_by_id(4, |p| p.age().set(60)))
         .await
         .unwrap();
     assert_eq!(one.modified_count, 1);
-    let several = client
-        .bulk()
-        .update_by_id(&patients, 4, |p| p.age().set(61))
-        .update_by_id(&patients, 5, |p| p.age().set(61));
+    let several = client.bulk().on(&patients, |b| {
+        b.update_by_id(4, |p| p.age().set(61))
+            .update_by_id(5, |p| p.age().set(61))
+    });
     let collections = client
         .bulk()
-        .insert(&patients, &patient(6))
-        .insert(&plain, &super::Plain { _id: 1 });
+        .on(&patients, |b| b.insert(&patient(6)))
+        .on(&plain, |b| b.insert(&super::Plain { _id: 1 }));
     for (error, reason) in [
         (several.await.unwrap_err(), "inserts, or one other write"),
         (collections.await.unwrap_err(), "writes on one collection"),

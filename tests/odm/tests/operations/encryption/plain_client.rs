@@ -152,7 +152,7 @@ async fn a_bulk_write_does_not_take_collections_of_other_clients() {
     let error = hospital
         .client
         .bulk()
-        .insert(&patients, &document)
+        .on(&patients, |b| b.insert(&document))
         .await
         .unwrap_err();
     assert!(matches!(error, Error::InvalidBulkWrite { .. }), "{error:?}");
@@ -164,7 +164,7 @@ async fn a_bulk_write_does_not_take_collections_of_other_clients() {
     encrypted
         .client()
         .bulk()
-        .insert(&patients, &document)
+        .on(&patients, |b| b.insert(&document))
         .await
         .unwrap();
 }

@@ -71,7 +71,11 @@ async fn nothing_is_sent_to_a_collection_that_is_not_known_as_encrypted() {
             .await
             .unwrap_err(),
         patients.bulk().insert(&document).await.unwrap_err(),
-        client.bulk().insert(&patients, &document).await.unwrap_err(),
+        client
+            .bulk()
+            .on(&patients, |b| b.insert(&document))
+            .await
+            .unwrap_err(),
         patients.find(|p| p.ssn().eq("1")).all().await.unwrap_err(),
         patients.find_one(|p| p.ssn().eq("1")).await.unwrap_err(),
         patients.count(|p| p.ssn().eq("1")).await.unwrap_err(),
