@@ -12,6 +12,7 @@ use crate::bson::spec::{BinarySubtype, ElementType};
 use crate::bson::{Bson, Document, doc, from_slice, to_vec};
 
 type Decoded<T> = std::result::Result<T, DecodeError>;
+type Write = fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Line {
@@ -315,7 +316,7 @@ fn a_field_that_is_written_at_once_has_the_same_form() {
     let expected = doc! { "n": 7, LONG: true, "short": "", "long": &text };
     assert_eq!(out, to_vec(&expected).unwrap());
 
-    let names: [fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>; 2] = [
+    let names: [Write; 2] = [
         |writer| writer.fixed_field("a\0b", ElementType::Null, []),
         |writer| writer.string_field("a\0b", ""),
     ];
@@ -366,7 +367,6 @@ fn documents_of_100_levels_are_written_and_of_200_are_read() {
 /// A value that a type writes by mistake would be read as other elements.
 #[test]
 fn a_type_writes_exactly_one_value() {
-    type Write = fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>;
     let long = |writer: &mut Writer<'_>| writer.fixed(ElementType::Int64, [0x61; 8]);
     let values: [(Write, &str); 8] = [
         (|_| Ok(()), "a: the type has not written a value"),
