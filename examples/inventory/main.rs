@@ -67,7 +67,7 @@ impl Inventory {
         });
         match transaction.await {
             Ok(()) => Ok(true),
-            Err(error) if error.is_not_found() => Ok(false),
+            Err(Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

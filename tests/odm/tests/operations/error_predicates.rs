@@ -54,8 +54,10 @@ async fn fail(env: &Env, command: &str, code: i32) {
 /// The parcels 1 and 2, of which the stored version is higher than that of [`parcel`].
 async fn parcels(env: &Env) -> Collection<Parcel> {
     let parcels = env.db.collection::<Parcel>();
-    parcels.insert_many([parcel(1, 10), parcel(2, 20)]).await.unwrap();
-    parcels.update_all(|p| p.grams().inc(1)).await.unwrap();
+    let inserted = parcels.insert_many([parcel(1, 10), parcel(2, 20)]).await;
+    inserted.expect("the parcels are new");
+    let updated = parcels.update_all(|p| p.grams().inc(1)).await;
+    updated.expect("the parcels exist");
     parcels
 }
 
