@@ -142,6 +142,14 @@ impl<D: Model> Collection<D> {
         (!condition.is_empty()).then_some(condition)
     }
 
+    /// The condition of the fields that the scope of the handle fixes.
+    pub(super) fn rows_condition(&self) -> Option<Document> {
+        match self.rows.as_deref() {
+            Some(Ok(rows)) => Some(rows.condition().to_document()),
+            _ => None,
+        }
+    }
+
     /// The filter of the documents with these ids, with the scope of the handle. An id is not encrypted.
     pub(super) fn with_ids(&self, ids: Vec<Bson>) -> Sendable<Node> {
         let filter = Node::leaf("_id", Op::In(ids));
@@ -237,10 +245,12 @@ impl<'c, D: Model> Gate<'c, D> {
             check_upsert_filter(&filter)?;
             kind::check_upsert::<D>()?;
             reject_variants(&variants)?;
+        }
+        let mut filter = self.in_scope(how.scope, filter);
+        if how.upsert {
             add_id(self.collection, &filter, &mut changes)?;
         }
         maintained::add::<D>(&mut changes, how.upsert)?;
-        let mut filter = self.in_scope(how.scope, filter);
         if !variants.is_empty() {
             filter = filter.with(|filter| filter.and(Variant::conditions(variants)));
         }
@@ -315,7 +325,7 @@ impl<'c, D: Model> Gate<'c, D> {
         Ok(Sendable(match self.rows {
             None => stages,
             Some(rows) => {
-                Rows::check_stages(&stages, self.collection.name())?;
+                Rows::check_stages(&stages, self.collection.namespace())?;
                 let condition = rows.condition().to_document();
                 restricted(stages, condition.clone(), Some(condition))
             }
@@ -324,11 +334,11 @@ impl<'c, D: Model> Gate<'c, D> {
 
     /// The first stages for change events: those of the scope of the handle.
     pub(super) fn event_stages(&self) -> Vec<Document> {
+        // A comparison with null also matches events without a full document.
+        let is_present = || doc! { "fullDocument": { "$type": "object" } };
         let condition = |rows: &Rows| rows.condition().to_document_of(Keys::Under("fullDocument"));
-        self.rows
-            .map(|rows| doc! { "$match": condition(rows) })
-            .into_iter()
-            .collect()
+        let stage = |rows| doc! { "$match": { "$and": [is_present(), condition(rows)] } };
+        self.rows.map(stage).into_iter().collect()
     }
 
     /// A stage of the application for change events.

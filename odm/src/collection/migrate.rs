@@ -456,7 +456,9 @@ impl<D: Model> Source<D> {
 
     /// The documents of these ids that still have an older version.
     async fn read_again(&self, ids: Vec<Bson>) -> Result<Vec<RawDocumentBuf>> {
-        let filter = doc! { "$and": [{ "_id": { "$in": ids } }, self.version.older()] };
+        let mut all = vec![doc! { "_id": { "$in": ids } }, self.version.older()];
+        all.extend(self.collection.rows_condition());
+        let filter = doc! { "$and": all };
         let mut cursor = self.inner.find(filter).await?;
         let mut documents = Vec::new();
         while cursor.advance().await? {

@@ -69,6 +69,8 @@ enum Wanted {
 pub(super) struct Upgrade {
     collection: driver::Collection<RawDocumentBuf>,
     model: TypeId,
+    /// The condition of the fields that the scope of the handle fixes.
+    rows: Option<Document>,
     version: SchemaVersion,
     upgraded: fn(&Namespace, &RawDocument, SchemaVersion) -> Result<RawDocumentBuf>,
     wanted: Wanted,
@@ -142,6 +144,7 @@ impl Upgrade {
         // The update need not be in the snapshot of the majority. A transaction has its own concern.
         let inner = collection.inner.with_read_concern(ReadConcern::local());
         Upgrade {
+            rows: collection.rows_condition(),
             collection: inner.with_read_preference(ReadPreference::primary()),
             model: TypeId::of::<D>(),
             version,
@@ -303,6 +306,7 @@ impl Upgrade {
         if let Wanted::Ids(_, Some(condition)) = &self.wanted {
             older.push(condition.clone());
         }
+        older.extend(self.rows.clone());
         let older = doc! { "$and": older };
         let (mut attempts, mut has_older) = (0, false);
         loop {
@@ -405,7 +409,8 @@ impl Upgrade {
 
     /// Adds another upgrade, if the two differ by their ids only, or not at all. Two models can be in one collection.
     fn join(&mut self, other: &mut Upgrade) -> bool {
-        if self.model != other.model || self.collection.namespace() != other.collection.namespace() {
+        let is_same = self.model == other.model && self.rows == other.rows;
+        if !is_same || self.collection.namespace() != other.collection.namespace() {
             return false;
         }
         match (&mut self.wanted, &mut other.wanted) {

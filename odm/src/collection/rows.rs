@@ -6,8 +6,9 @@ use crate::ast::filter::{Leaf, Mark, Node, Op};
 use crate::ast::update::Operators;
 use crate::bson::{Bson, Document, RawDocument};
 use crate::collection::keyset::lookup;
-use crate::collection::protection::is_about;
+use crate::collection::protection::{encrypted_fields, is_about, on_encrypted};
 use crate::collection::{Collection, filter_of};
+use crate::driver::Namespace;
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
@@ -37,14 +38,17 @@ impl<D: Model> Collection<D> {
     /// are inserted or replaced must have the values, and updates cannot change these fields. An upsert stores the value; it needs a
     /// scope with one value of each field. Scopes of a scope must all match.
     ///
-    /// The filter consists of `eq` and `is_in` of fields outside of arrays, combined by `&`. With another filter, and with one
-    /// without conditions, each call fails with [`Error::InvalidFilter`].
+    /// The filter consists of `eq` and `is_in` of fields outside of arrays, combined by `&`, that are neither encrypted nor maintained by
+    /// the ODM. With another filter, and with one without conditions, calls fail with [`Error::InvalidFilter`] before anything is sent.
     ///
     /// - Change events have their condition on the full document: without one, as of deletes and, by default, of updates, they are
     ///   left out.
     /// - [`estimated_count`](Collection::estimated_count), raw writes of [`bulk`](Collection::bulk), and stages that write into the
     ///   collection itself, are errors.
-    /// - The collections that a lookup or a union reads have no scope: add a `match_` to their pipelines.
+    /// - The collections that a lookup or a union reads have no scope: add a `match_` to their pipelines. The collection itself cannot be
+    ///   joined or united, and stages that return other documents, such as `$collStats`, are errors.
+    /// - The server compares by the collation of a call or a collection, also in the condition of the scope: with one that ignores case,
+    ///   a scope of "acme" includes the documents of "ACME".
     ///
     /// A scope prevents mistakes; it does not replace access control: [`driver`](Collection::driver), commands and raw stages that
     /// read a collection have none.
@@ -60,7 +64,7 @@ impl<D: Model> Collection<D> {
     /// ```
     #[must_use]
     pub fn scoped(&self, rows: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
-        let rows = filter_of::<D>(rows).and_then(Rows::of);
+        let rows = filter_of::<D>(rows).and_then(Rows::of::<D>);
         let rows = match self.rows.as_deref() {
             None => rows,
             Some(outer) => outer.clone().and_then(|outer| Ok(outer.and(rows?))),
@@ -70,7 +74,41 @@ impl<D: Model> Collection<D> {
 }
 
 impl Rows {
-    fn of(condition: Node) -> Result<Self> {
+    fn of<D: Model>(condition: Node) -> Result<Self> {
+        if let Some(Ok(fields)) = encrypted_fields::<D>()
+            && let Some(path) = on_encrypted(fields, &condition)
+        {
+            return Err(Error::filter(
+                path,
+                "the field is encrypted, so that a scope cannot fix it",
+            ));
+        }
+        let rows = Self::of_values(condition)?;
+        let behavior = D::BEHAVIOR;
+        let maintained = [
+            behavior.version,
+            behavior.created_at,
+            behavior.updated_at,
+            behavior.soft_delete,
+            behavior.schema.map(|schema| schema.field),
+        ];
+        if let Some(path) = rows.paths().find(|path| maintained.contains(&Some(*path))) {
+            return Err(Error::filter(
+                path,
+                "the ODM maintains the field, so that a scope cannot fix it",
+            ));
+        }
+        let schema = <D as Model>::json_schema();
+        if let Some(path) = rows.paths().find(|path| is_in_array(&schema, path)) {
+            return Err(Error::filter(
+                path,
+                "the field is an array or inside of one, whose elements can have different values, so that a scope cannot fix it",
+            ));
+        }
+        Ok(rows)
+    }
+
+    fn of_values(condition: Node) -> Result<Self> {
         let mut fixed = Vec::new();
         collect(&condition, &mut fixed)?;
         if fixed.is_empty() {
@@ -136,7 +174,11 @@ impl Rows {
 
     /// Rejects an upsert that does not show which value of a field it would store.
     pub(super) fn check_upsert(&self) -> Result<()> {
-        match self.fixed.iter().find(|fixed| fixed.values.len() != 1) {
+        let is_known = |path: &str| {
+            let mut fixed = self.fixed.iter();
+            fixed.any(|fixed| fixed.path == path && fixed.values.len() == 1)
+        };
+        match self.fixed.iter().find(|fixed| !is_known(&fixed.path)) {
             Some(fixed) => Err(Error::filter(
                 &*fixed.path,
                 "the scope of the handle allows several values of this field, so that an upsert does not know which one to store: \
@@ -146,31 +188,106 @@ impl Rows {
         }
     }
 
-    /// Rejects stages that write into the collection itself: documents outside of the scope could be replaced.
-    pub(super) fn check_stages(stages: &[Document], own: &str) -> Result<()> {
+    /// Rejects stages that read or write documents outside of the scope: those that write into the collection itself or join it, and
+    /// first stages whose documents are not those of the collection.
+    pub(super) fn check_stages(stages: &[Document], own: &Namespace) -> Result<()> {
         for (name, argument) in stages.iter().flatten() {
-            let target = match (name.as_str(), argument) {
-                ("$out", Bson::String(target)) => Some(target.as_str()),
-                ("$out", Bson::Document(out)) => out.get_str("coll").ok(),
-                ("$merge", Bson::String(target)) => Some(target.as_str()),
-                ("$merge", Bson::Document(merge)) => match merge.get("into") {
-                    Some(Bson::Document(into)) => into.get_str("coll").ok(),
-                    into => into.and_then(Bson::as_str),
-                },
-                _ => None,
+            let reason = if WITHOUT_DOCUMENTS.contains(&name.as_str()) {
+                "returns other documents than those of the collection, which the scope of the handle cannot be applied to"
+            } else if targets(name, argument).is_some_and(|target| target.is(own)) {
+                "reads or writes documents of the collection outside of the scope of the handle"
+            } else {
+                nested(argument).try_for_each(|stages| Self::check_stages(&stages, own))?;
+                continue;
             };
-            if target == Some(own) {
-                return Err(Error::pipeline(
-                    "",
-                    format!(
-                        "`{name}` into the collection of a scoped handle could replace documents outside of its scope: read the \
-                         documents, and write them"
-                    ),
-                ));
-            }
+            return Err(Error::pipeline(
+                "",
+                format!("`{name}` {reason}; use a handle without a scope"),
+            ));
         }
         Ok(())
     }
+}
+
+/// Stages that return other documents than those of the collection, or limit them before the scope.
+const WITHOUT_DOCUMENTS: [&str; 8] = [
+    "$searchMeta",
+    "$rankFusion",
+    "$scoreFusion",
+    "$documents",
+    "$collStats",
+    "$indexStats",
+    "$listSearchIndexes",
+    "$planCacheStats",
+];
+
+/// The collection that a stage reads or writes beside its own.
+struct Target<'a> {
+    database: Option<&'a str>,
+    collection: &'a str,
+}
+
+impl Target<'_> {
+    fn is(&self, own: &Namespace) -> bool {
+        self.collection == own.collection && self.database.is_none_or(|database| database == own.database)
+    }
+}
+
+fn targets<'a>(stage: &str, argument: &'a Bson) -> Option<Target<'a>> {
+    let key = match stage {
+        "$out" | "$unionWith" => "coll",
+        "$merge" => "into",
+        "$lookup" | "$graphLookup" => "from",
+        _ => return None,
+    };
+    match argument {
+        Bson::String(collection) => Some(Target {
+            database: None,
+            collection,
+        }),
+        Bson::Document(options) => match options.get(key)? {
+            Bson::String(collection) => Some(Target {
+                database: options.get_str("db").ok(),
+                collection,
+            }),
+            Bson::Document(into) => Some(Target {
+                database: into.get_str("db").ok(),
+                collection: into.get_str("coll").ok()?,
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The pipelines in the argument of a stage.
+fn nested(argument: &Bson) -> impl Iterator<Item = Vec<Document>> {
+    let fields = argument.as_document().into_iter().flat_map(Document::values);
+    fields.filter_map(|value| {
+        let stages = value.as_array()?.iter();
+        stages.map(|stage| stage.as_document().cloned()).collect()
+    })
+}
+
+/// Whether a path leads to an array, or through one, by the `$jsonSchema` of a model.
+fn is_in_array(schema: &Document, path: &str) -> bool {
+    let is_array = match schema.get("bsonType") {
+        Some(Bson::String(name)) => name == "array",
+        Some(Bson::Array(names)) => names.iter().any(|name| name.as_str() == Some("array")),
+        _ => schema.contains_key("items"),
+    };
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    let fields = schema.get_document("properties").ok();
+    let field = fields.and_then(|fields| fields.get_document(name).ok());
+    let parts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|key| schema.get_array(key).ok());
+    is_array
+        || !path.is_empty() && field.is_some_and(|field| is_in_array(field, rest))
+        || parts
+            .flatten()
+            .filter_map(Bson::as_document)
+            .any(|part| is_in_array(part, path))
 }
 
 /// Adds the values that conditions fix.
@@ -234,7 +351,53 @@ mod tests {
     use crate::bson::doc;
 
     fn rows(filter: Node) -> Result<Rows> {
-        Rows::of(filter)
+        Rows::of_values(filter)
+    }
+
+    #[test]
+    fn arrays_are_found_in_the_schema() {
+        let schema = doc! { "bsonType": "object", "properties": {
+            "tags": { "bsonType": ["array", "null"] },
+            "a": { "anyOf": [
+                { "bsonType": "null" },
+                { "bsonType": "object", "properties": { "b": { "items": {} }, "c": { "bsonType": "int" } } },
+            ] },
+        } };
+        for (path, expected) in [
+            ("tags", true),
+            ("tags.x", true),
+            ("a.b", true),
+            ("a.b.x", true),
+            ("a", false),
+            ("a.c", false),
+            ("x.tags", false),
+        ] {
+            assert_eq!(is_in_array(&schema, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn stages_that_leave_the_scope_are_rejected() {
+        let own = Namespace::new("shop", "orders");
+        let check = |stage: Document| Rows::check_stages(&[stage], &own);
+        for stage in [
+            doc! { "$out": "orders" },
+            doc! { "$merge": { "into": { "db": "shop", "coll": "orders" } } },
+            doc! { "$lookup": { "from": "orders", "as": "x" } },
+            doc! { "$unionWith": "orders" },
+            doc! { "$facet": { "all": [{ "$unionWith": { "coll": "orders" } }] } },
+            doc! { "$lookup": { "from": "x", "pipeline": [{ "$graphLookup": { "from": "orders" } }] } },
+            doc! { "$collStats": {} },
+        ] {
+            assert!(check(stage.clone()).is_err(), "{stage}");
+        }
+        for stage in [
+            doc! { "$out": { "db": "archive", "coll": "orders" } },
+            doc! { "$lookup": { "from": "customers", "pipeline": [{ "$match": { "x": 1 } }] } },
+            doc! { "$match": { "$or": [{ "from": "orders" }] } },
+        ] {
+            assert!(check(stage.clone()).is_ok(), "{stage}");
+        }
     }
 
     #[test]

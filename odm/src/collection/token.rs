@@ -44,7 +44,8 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
     }
     let bytes = BASE64.decode(text).map_err(|_| Error::InvalidPageToken)?;
     let mut document: Document = from_slice_owned(&bytes).map_err(|_| Error::InvalidPageToken)?;
-    let same_sort = document.get_document("s").is_ok_and(|s| s == keys);
+    // Documents with their fields in another order are equal.
+    let same_sort = document.get_document("s").is_ok_and(|s| s.iter().eq(keys));
     let (backward, values) = (document.get_bool("b"), document.remove("k"));
     match (backward, values) {
         (Ok(backward), Some(Bson::Array(values)))
@@ -99,6 +100,7 @@ mod tests {
             assert!(matches!(parse(bad, &keys), Err(Error::InvalidPageToken)), "{bad}");
         }
         assert!(parse(&text, &doc! { "at": 1, "_id": 1 }).is_err());
+        assert!(parse(&text, &doc! { "_id": 1, "at": -1 }).is_err());
         let long = Token {
             direction: Direction::Forward,
             values: vec!["x".repeat(MAX_TOKEN).into(), 1.into()],

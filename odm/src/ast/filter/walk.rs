@@ -121,7 +121,8 @@ impl Node {
     /// Whether a condition selects an element of the array at the path: one on the array or on a field of its elements that is
     /// not negated. A raw one counts as one.
     pub(crate) fn selects_element(&self, array: &str) -> bool {
-        let is_on = |path: &str| is_within_elements(path, array);
+        let array = without_positions(array);
+        let is_on = |path: &str| is_within_elements(path, &array);
         self.any(|seen, at| {
             let is_outermost = at.array.is_empty() && !at.is_negated;
             match seen {
@@ -174,7 +175,7 @@ impl Node {
     pub(crate) fn compares_around(&self, fields: &[String]) -> Option<String> {
         self.find(|seen, at| {
             let Seen::Leaf(leaf) = seen else { return None };
-            let path = Self::joined(at.array, &leaf.path);
+            let path = without_positions(&Self::joined(at.array, &leaf.path));
             let is_around = |field: &&String| {
                 if field.is_empty() {
                     leaf.op.compares_document()
@@ -200,7 +201,7 @@ impl Node {
             let Seen::Raw(part) = seen else { return None };
             let is_about = |field: &str, name: &str| {
                 let path = Self::joined(at.array, name);
-                is_within_elements(&path, field) || is_within_elements(field, &path)
+                is_within_elements(&path, field) || is_within_elements(field, &without_positions(&path))
             };
             let mut fields = fields.iter();
             fields
@@ -289,14 +290,20 @@ impl Op {
     }
 }
 
-/// Whether a path is `outer`, or inside of it, in all elements of arrays.
+/// Whether a path is `outer`, or inside of it, in all elements of arrays. A position in the path is a name only where `outer` has it.
 fn is_within_elements(path: &str, outer: &str) -> bool {
-    let mut names = without_positions(path);
-    without_positions(outer).all(|name| names.next() == Some(name))
+    let mut names = path.split('.');
+    outer
+        .split('.')
+        .all(|outer| names.by_ref().find(|name| *name == outer || !is_position(name)) == Some(outer))
 }
 
-/// The names in a path, without the positions of elements of arrays.
-fn without_positions(path: &str) -> impl Iterator<Item = &str> {
-    let is_position = |name: &str| name.starts_with('$') || name.bytes().all(|byte| byte.is_ascii_digit());
-    path.split('.').filter(move |name| !is_position(name))
+fn is_position(name: &str) -> bool {
+    name.starts_with('$') || name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A path without the positions of elements of arrays.
+fn without_positions(path: &str) -> String {
+    let names: Vec<&str> = path.split('.').filter(|name| !is_position(name)).collect();
+    names.join(".")
 }

@@ -297,6 +297,7 @@ async fn an_invalid_scope_is_an_error_of_every_call() {
         all.scoped(|n| n.tenant().gt(1)),
         all.scoped(|n| n.tenant().eq(1) | n._id().eq(1)),
         all.scoped(|n| n.tenant().eq(1)).scoped(|_| Filter::everything()),
+        all.scoped(|n| n.deleted_at().is_null()),
     ] {
         for error in [
             handle.find_all().await.unwrap_err(),

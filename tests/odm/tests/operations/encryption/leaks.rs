@@ -173,6 +173,7 @@ async fn no_value_is_sent_as_it_is() {
         "sent: condition in a lookup", Refused, Encrypted: |db| found_in_a_lookup(db);
         "sent: condition on a stated type in a union", Refused, Refused: |db| found_in_a_union(db);
         "sent: comparison around the field", Refused, Refused: |db| patients(db).find(|p| p.address().eq(address())).all();
+        "sent: scope", Refused, Refused: |db| patients(db).scoped(|p| p.address().eq(address())).find_all().all();
         "sent: literal", Refused, Refused:
             |db| patients(db).aggregate().project(|_| HomesExpr { home: lit(address()) }).all();
         "sent: raw expression", Refused, Refused: |db| found_by_expression(db);
