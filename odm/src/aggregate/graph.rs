@@ -210,7 +210,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
         let collection = self.from.unwrap_or_else(|| J::Foreign::COLLECTION.to_owned());
         let mut pipeline = self.pipeline;
         pipeline.stages.marks.note_joined::<J::Foreign>(&collection);
-        pipeline.stages.marks.add_joined(self.marks);
+        pipeline.stages.marks.add_joined(self.marks, None);
         let restrict = match (self.restrict, self.scope.condition::<J::Foreign>()) {
             (Some(Ok(given)), Some(scope)) => Some(Ok(doc! { "$and": [given, scope] })),
             (None, scope) => scope.map(Ok),

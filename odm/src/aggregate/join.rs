@@ -126,7 +126,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         let mut inner = pipeline(Pipeline::new()).into_stages();
         let collection = collection.into();
         self.stages.marks.note_joined::<F>(&collection);
-        self.stages.marks.add_joined(std::mem::take(&mut inner.marks));
+        self.stages
+            .marks
+            .add_joined(std::mem::take(&mut inner.marks), None);
         let inner = inner.joined::<F>();
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
@@ -380,7 +382,7 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
             ("pipeline", Some(inner)),
             ("", None),
         ]);
-        joined.stages.marks.add_joined(marks);
+        joined.stages.marks.add_joined(marks, Some(J::AS));
         joined
     }
 }

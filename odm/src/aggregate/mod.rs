@@ -297,8 +297,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// ```
     pub fn select<P: Projection<S> + Field>(self) -> Pipeline<In, P, C> {
         let fields = projection::document::<P, S>();
-        self.stage("$project", fields.map(Bson::Document).map_err(Box::new))
-            .then()
+        let kept = self.stages.marks.kept();
+        let mut all = self.stage("$project", fields.map(Bson::Document).map_err(Box::new));
+        all.stages.marks.note_projection::<S>(kept);
+        all.then()
     }
 
     /// Replaces each document by an embedded one (`$replaceWith`).
@@ -408,7 +410,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ) -> Pipeline<In, P::Shape, C> {
         let facets = facets(Pipeline::new).into_facets();
         let mut all = facets.into_iter().map(|(name, mut stages)| {
-            self.stages.marks.add(std::mem::take(&mut stages.marks));
+            self.stages
+                .marks
+                .add(std::mem::take(&mut stages.marks), Some(name));
             (name, Some(stages.facet()))
         });
         let all = parts(&mut all).map(Bson::Document);

@@ -172,7 +172,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
             .into_fields()
             .checked(S::stored_names());
         let distance = added.only_name("geo_near", &Bson::from(DISTANCE));
-        self.stages.marks.add(std::mem::take(&mut near.marks));
+        self.stages.marks.add(std::mem::take(&mut near.marks), None);
         self.stage("$geoNear", near.into_argument(distance)).then()
     }
 
@@ -231,7 +231,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn vector_search(mut self, mut search: VectorSearch<S>) -> Self {
-        self.stages.marks.add(std::mem::take(&mut search.marks));
+        self.stages.marks.add(std::mem::take(&mut search.marks), None);
         self.stage("$vectorSearch", search.into_argument())
     }
 }

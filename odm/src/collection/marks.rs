@@ -26,6 +26,18 @@ enum Form {
 /// The stages that leave the documents as they are.
 const UNCHANGING: [&str; 5] = ["$match", "$sort", "$limit", "$skip", "$sample"];
 
+/// The stages that create documents of other fields.
+const CREATING: [&str; 8] = [
+    "$project",
+    "$group",
+    "$replaceWith",
+    "$replaceRoot",
+    "$bucket",
+    "$bucketAuto",
+    "$sortByCount",
+    "$count",
+];
+
 /// The encrypted fields that a pipeline compares, and the collections that it reads beside its own. Contains no values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
@@ -41,6 +53,8 @@ pub(crate) struct Marks {
     /// Whether such a filter is one of documents with encrypted fields.
     has_raw_filter: bool,
     joined: Vec<JoinedModel>,
+    /// The encrypted fields that projections have kept, whose types do not show that they are encrypted.
+    kept: Vec<String>,
 }
 
 /// A collection whose model has encrypted fields, which a pipeline reads beside its own.
@@ -63,6 +77,20 @@ impl Marks {
         if !UNCHANGING.contains(&name) {
             self.form = Form::Changed;
         }
+        if CREATING.contains(&name) {
+            self.kept.clear();
+        }
+    }
+
+    /// Notes that the documents are a part of those of type `S`, under the same names: `kept` are those before the stage.
+    pub(crate) fn note_projection<S: Field>(&mut self, kept: Vec<String>) {
+        self.kept.extend(kept);
+        self.kept.extend_from_slice(encrypted_paths::<S>());
+    }
+
+    /// The fields that projections have kept so far.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        self.kept.clone()
     }
 
     /// Notes that the application states the type of the documents.
@@ -81,7 +109,8 @@ impl Marks {
         if !cfg!(feature = "encryption") {
             return;
         }
-        let fields = encrypted_paths::<S>();
+        let fields = [encrypted_paths::<S>(), &self.kept].concat();
+        let fields = &fields;
         let mark = match self.form {
             Form::Stored => &mut self.encrypted,
             Form::Changed => &mut self.misplaced,
@@ -113,16 +142,18 @@ impl Marks {
             }));
     }
 
-    /// Adds the marks of a pipeline, or of a filter, that reads the documents of this one.
-    pub(crate) fn add(&mut self, mut inner: Self) {
+    /// Adds the marks of a pipeline, or of a filter, that reads the documents of this one. `name`: the field of its results.
+    pub(crate) fn add(&mut self, mut inner: Self, name: Option<&str>) {
         if self.form == Form::Changed {
             set(&mut inner.misplaced, inner.encrypted.take());
         }
-        self.add_joined(inner);
+        self.add_joined(inner, name);
     }
 
-    /// Adds the marks of a pipeline, or of a filter, that reads another collection.
-    pub(crate) fn add_joined(&mut self, inner: Self) {
+    /// Adds the marks of a pipeline, or of a filter, that reads another collection. `name`: the field of its results.
+    pub(crate) fn add_joined(&mut self, inner: Self, name: Option<&str>) {
+        let at = |path: String| name.map_or_else(|| path.clone(), |name| format!("{name}.{path}"));
+        self.kept.extend(inner.kept.into_iter().map(at));
         set(&mut self.encrypted, inner.encrypted);
         set(&mut self.misplaced, inner.misplaced);
         set(&mut self.compared, inner.compared);

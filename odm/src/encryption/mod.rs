@@ -87,7 +87,7 @@
 //! |---|---|
 //! | documents, updates, filters of the model | the client encrypts, and knows the collection with all encrypted fields of the model. A document that contains an encrypted value is not compared |
 //! | filters of a pipeline | also that no stage before has changed the documents: only `match_`, `sort`, `limit`, `skip` and `sample` leave them as they are. A lookup, a union and a graph lookup begin with the stored documents of their own model. A type that [`assume`](crate::Pipeline::assume) states counts as changed |
-//! | filters, stages and update pipelines in BSON | they are [`Unchecked`] documents. Without automatic encryption such a filter names no encrypted field nevertheless, and stages of updates are not sent at all |
+//! | filters, stages and update pipelines in BSON | they are [`Unchecked`] documents. Without automatic encryption such a filter names no encrypted field nevertheless, stages of updates are not sent at all, and raw stages of pipelines are not examined, not even `$match` |
 //! | expressions in BSON ([`Expr::raw`](crate::Expr::raw)) | none with documents that have encrypted fields, unless [`Expr::unchecked`](crate::Expr::unchecked) states that they contain no value of one |
 //! | values of expressions ([`lit`](crate::expr::lit)) whose type has encrypted fields, stages of updates that set one | an error with every client, because the values of expressions are not encrypted |
 //! | filters of change events | no condition on an encrypted value, with every client |
