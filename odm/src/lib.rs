@@ -76,6 +76,7 @@
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
 //! | aggregate | [`aggregate`], [`expr`] |
 //! | load the documents that others refer to | [`relation`] |
+//! | only the documents of one tenant or owner | [`Collection::scoped`] |
 //! | write several documents | [`Collection::bulk`], [`Client::bulk`], [`Collection::save`] |
 //! | transactions | [`Client::transaction`], [`Client::start_transaction`] |
 //! | watch changes | [`Collection::watch`] |

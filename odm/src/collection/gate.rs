@@ -24,7 +24,7 @@ use crate::model::Model;
 use crate::stage_versions;
 use crate::update::Update;
 
-/// What has passed the checks of a call.
+/// A value that has passed the checks of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Sendable<T>(T);
 

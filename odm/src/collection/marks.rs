@@ -1,4 +1,4 @@
-//! What the stages of a pipeline compare of encrypted fields, noted where a stage is added.
+//! The encrypted fields that the stages of a pipeline compare, noted where a stage is added.
 //!
 //! A condition on an encrypted field is encrypted only where the documents are those that are stored: any stage but the few that leave
 //! them as they are can replace a value by another one. So a pipeline needs no interpretation of its stages: a condition on
@@ -16,10 +16,10 @@ use crate::path::field::Field;
 /// The documents between two stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
-    /// Those that are stored.
+    /// The documents are those of the collection.
     #[default]
     Stored,
-    /// Those that a stage has changed, or whose type the application states.
+    /// A stage has changed the documents, or the application states their type.
     Changed,
 }
 

@@ -86,7 +86,7 @@ pub(super) fn require<D>(collection: &Collection<D>, name: &str, fields: &[Strin
 #[cfg(not(feature = "encryption"))]
 pub(super) fn require<D>(_: &Collection<D>, _: &str, _: &[String], _: &str) {}
 
-/// What is known of a model.
+/// The encrypted fields that a model declares, and their ranges.
 struct Declared {
     /// `None` if the model has no encrypted fields.
     fields: Option<EncryptedFields>,

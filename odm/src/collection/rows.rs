@@ -7,6 +7,7 @@ use crate::ast::update::Operators;
 use crate::bson::{Bson, Document, RawDocument};
 use crate::collection::keyset::lookup;
 use crate::collection::protection::{encrypted_fields, is_about, on_encrypted};
+use crate::collection::soft_delete::WITHOUT_DOCUMENTS;
 use crate::collection::{Collection, filter_of};
 use crate::driver::Namespace;
 use crate::error::{Error, Result, ValueError};
@@ -208,18 +209,6 @@ impl Rows {
         Ok(())
     }
 }
-
-/// Stages that return other documents than those of the collection, or limit them before the scope.
-const WITHOUT_DOCUMENTS: [&str; 8] = [
-    "$searchMeta",
-    "$rankFusion",
-    "$scoreFusion",
-    "$documents",
-    "$collStats",
-    "$indexStats",
-    "$listSearchIndexes",
-    "$planCacheStats",
-];
 
 /// The collection that a stage reads or writes beside its own.
 struct Target<'a> {

@@ -73,7 +73,8 @@ pub(super) fn restricted(
     indexed: Option<Document>,
 ) -> Vec<Document> {
     let first = stages.first().and_then(|stage| stage.keys().next());
-    let at = usize::from(first.is_some_and(|name| FIRST.contains(&name.as_str())));
+    let is_first = |name: &String| FIRST.iter().chain(&WITHOUT_DOCUMENTS).any(|first| first == name);
+    let at = usize::from(first.is_some_and(is_first));
     let search = stages
         .first_mut()
         .map(|stage| stage.get_document_mut("$vectorSearch"));
@@ -90,12 +91,11 @@ pub(super) fn restricted(
 
 /// The stages that the server requires to be the first of a pipeline, and `$match`, which can be a text
 /// search.
-const FIRST: [&str; 12] = [
-    "$match",
-    "$geoNear",
-    "$search",
+const FIRST: [&str; 4] = ["$match", "$geoNear", "$search", "$vectorSearch"];
+
+/// Further such stages: they return other documents than those of the collection, or limit them before a condition is applied.
+pub(super) const WITHOUT_DOCUMENTS: [&str; 8] = [
     "$searchMeta",
-    "$vectorSearch",
     "$rankFusion",
     "$scoreFusion",
     "$documents",

@@ -69,7 +69,8 @@ pub struct Watch<'a, D> {
 impl<'a, D: Model> Watch<'a, D> {
     driver::__change_stream_options! { forward_options { action: ChangeStreamOptions } }
 
-    /// Only events whose full document matches. Several filters must all match.
+    /// Only events whose full document matches. Several filters must all match, and the scope of a
+    /// [scoped](Collection::scoped) handle.
     ///
     /// Events without a full document do not match: deletes, updates unless
     /// [`full_document`](Watch::full_document) is set, and changes of the collection itself. The

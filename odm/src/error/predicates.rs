@@ -1,4 +1,4 @@
-//! What an error means: predicates, so that an application need not match on variants, also not on those of bulk
+//! Predicates of errors: their meaning, so that an application need not match on variants, also not on those of bulk
 //! writes and of the driver.
 
 use crate::driver::{self, error::code};

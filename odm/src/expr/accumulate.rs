@@ -48,7 +48,7 @@ impl<R, T> Acc<R, T> {
     /// ```
     ///
     /// # Errors
-    /// As those of [`Expr::raw`], for documents with encrypted fields.
+    /// The same errors as [`Expr::raw`] has, for documents with encrypted fields.
     pub fn raw(accumulator: impl Into<Bson>) -> Self
     where
         R: Field,

@@ -86,7 +86,7 @@ impl Node {
         found.is_break()
     }
 
-    /// What this returns for the first condition that it returns something for.
+    /// Calls the function for each condition, and returns its first result that is not `None`.
     fn find<'n, T>(&'n self, mut wanted: impl FnMut(Seen<'n>, At<'_>) -> Option<T>) -> Option<T> {
         let mut found = None;
         let _ = self.each(&mut |seen, at| {

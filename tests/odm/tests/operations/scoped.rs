@@ -124,7 +124,7 @@ fn calls() -> Vec<Call> {
     every
 }
 
-/// What is stored of the other tenant.
+/// The stored documents of the other tenant.
 async fn foreign(all: &Collection<Note>) -> Vec<marula::bson::Document> {
     let raw = all.driver().clone_with_type::<marula::bson::Document>();
     let found = raw.find(doc! { "tenant": 2 }).sort(doc! { "_id": 1 }).await;

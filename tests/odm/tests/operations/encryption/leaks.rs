@@ -15,7 +15,7 @@ use marula_driver_tests::ByteRecorder;
 /// The value of every row.
 const SECRET: &str = "zq-secret-457-55-5462-WMQ";
 
-/// What a client does with the value.
+/// The result of a call with the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     /// The call is an error before the value is sent.
