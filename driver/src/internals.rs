@@ -27,23 +27,21 @@ use crate::{
     types::secret::Secret,
 };
 
+pub use crate::api::{Environment, EnvironmentVariables as Variables};
 #[cfg(feature = "aws-auth")]
 pub use crate::connection::{AwsCache, untrusted};
+pub use crate::connection::{
+    Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginEnvironment, LoginSettings, Lookup,
+    LookupError, MetadataServices, Resolver, TlsConfig,
+};
+pub use crate::pool::{Pool, PoolListener, PoolSettings, PooledConnection};
 #[cfg(feature = "dns")]
 pub use crate::proto::dns;
-pub use crate::{
-    api::{Environment, EnvironmentVariables as Variables},
-    connection::{
-        Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginEnvironment, LoginSettings,
-        Lookup, LookupError, MetadataServices, Resolver, TlsConfig,
-    },
-    pool::{Pool, PoolListener, PoolSettings, PooledConnection},
-    proto::{
-        auth, bulk_write, change_stream, cmap, command, description, event, gridfs, handshake,
-        happy_eyeballs, monitoring, retry, sdam, server_selection, session, socks5, srv, wire,
-    },
-    types::deadline::Deadline,
+pub use crate::proto::{
+    auth, bulk_write, change_stream, cmap, command, description, event, gridfs, handshake, happy_eyeballs,
+    monitoring, retry, sdam, server_selection, session, socks5, srv, wire,
 };
+pub use crate::types::deadline::Deadline;
 pub use client::{
     cached_oidc_token, describe, hosts, set_cached_oidc_token, wait_for_description, wait_for_hosts,
     wait_for_topology, wait_until_idle,

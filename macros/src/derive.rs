@@ -3,9 +3,11 @@
 use proc_macro::TokenStream;
 use syn::DeriveInput;
 
-use crate::codec::IdCodec;
-use crate::diagnostics::Sink;
-use crate::{codec, expand, model, parse};
+use crate::{
+    codec::{self, IdCodec},
+    diagnostics::Sink,
+    expand, model, parse,
+};
 
 /// `Shape`.
 pub(super) fn shape(mut input: DeriveInput) -> TokenStream {

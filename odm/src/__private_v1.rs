@@ -6,70 +6,73 @@ use std::marker::PhantomData;
 pub use serde;
 
 pub use crate::__compared_with_references as compared_with_references;
-pub use crate::aggregate::{
-    Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
-    shape_expr,
-};
-pub use crate::bson::Bson;
-use crate::bson::DateTime;
-pub use crate::bson::Document as BsonDocument;
-pub use crate::declaration::{
-    CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
-};
+pub use crate::base::bson::{Bson, Document as BsonDocument};
+pub use crate::base::error::ValueError;
 pub use crate::driver::options::{
     ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
 };
-pub use crate::encryption::checks::{
-    Contents, Elements, Entries, Fraction, Inside, Named, NoContents, NoElements, NotNull, NotScalar,
-    Pointee, PointeesInside, PointeesOfEntries, Scalar, UnknownFraction, assert_encryption_feature,
-    assert_equality, assert_named, assert_not_null, assert_range, assert_string, assert_unindexed,
+pub use crate::form::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
+pub use crate::form::json_schema::Constraint::{
+    Flattened as FlattenedField, Opaque as OpaqueField, Optional as OptionalField, Required as RequiredField,
 };
-pub use crate::encryption::fields::{QueryOptions, encrypted};
-pub use crate::encryption::{
-    EncryptedField, EncryptedPath, EncryptedValue, Equality, EqualityValue, Prefix, PrefixAndSuffix, Range,
-    RangeValue, StringValue, Substring, Suffix, Unindexed,
+pub use crate::form::json_schema::{
+    FieldTable, ObjectSchema, OuterTypes, SchemaOf, SchemaType, any_of, converted_as, types, unknown,
 };
-pub use crate::error::ValueError;
-pub use crate::expr::{Acc, Expr, Operand, lit};
-pub use crate::filter::{BsonType, Filter, FilterOps, variant};
-use crate::hooks::Hooks;
-pub use crate::hooks::SoftDelete;
-pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
-pub use crate::index::search_field::{Filters, SearchField, Strings};
-pub use crate::index::{
+pub use crate::form::schema_version::SchemaVersion;
+pub use crate::models::declaration::{
+    CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
+};
+pub use crate::models::hooks::SoftDelete;
+pub use crate::models::index::search_field::{Filters, SearchField, Strings};
+pub use crate::models::index::{
     IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
     VectorSearchIndex,
 };
-pub use crate::json_schema::Constraint::{
-    Flattened as FlattenedField, Opaque as OpaqueField, Optional as OptionalField, Required as RequiredField,
-};
-pub use crate::json_schema::{
-    FieldTable, ObjectSchema, OuterTypes, SchemaOf, SchemaType, any_of, converted_as, types, unknown,
-};
-pub use crate::managed::{Behavior, BoxedError, CollectionKind, WriteKind, Written};
-use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
-pub use crate::model::{DriverCollection, Model};
+pub use crate::models::managed::{Behavior, BoxedError, CollectionKind, WriteKind, Written};
+pub use crate::models::model::{DriverCollection, Model};
+pub use crate::models::projection::{Node, Present, Projection, Selection, computed, stored};
+pub use crate::models::validation::{validate_garde, validate_validator};
+pub use crate::models::versioned::Versioned;
 pub use crate::path::field::{ByFunction, DerivedDocument, Embedded, Field, Opaque};
 pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, ListItem, Numeric, Ordered, Readable, Text, TextKey,
     TtlKey,
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
-pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
-pub use crate::relation::{IdOf, KeyOf};
-pub use crate::schema_version::SchemaVersion;
-pub use crate::validation::{validate_garde, validate_validator};
-pub use crate::value::{DerivedValue, IntoValue};
-pub use crate::versioned::Versioned;
+pub use crate::query::aggregate::{
+    Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
+    shape_expr,
+};
+pub use crate::query::relation::{IdOf, KeyOf};
+pub use crate::term::encryption::checks::{
+    Contents, Elements, Entries, Fraction, Inside, Named, NoContents, NoElements, NotNull, NotScalar,
+    Pointee, PointeesInside, PointeesOfEntries, Scalar, UnknownFraction, assert_encryption_feature,
+    assert_equality, assert_named, assert_not_null, assert_range, assert_string, assert_unindexed,
+};
+pub use crate::term::encryption::fields::{QueryOptions, encrypted};
+pub use crate::term::encryption::{
+    EncryptedField, EncryptedPath, EncryptedValue, Equality, EqualityValue, Prefix, PrefixAndSuffix, Range,
+    RangeValue, StringValue, Substring, Suffix, Unindexed,
+};
+pub use crate::term::expr::{Acc, Expr, Operand, lit};
+pub use crate::term::filter::{BsonType, Filter, FilterOps, variant};
+pub use crate::values::value::{DerivedValue, IntoValue};
+use crate::{
+    base::bson::DateTime,
+    models::{
+        hooks::Hooks,
+        managed::{ManagedDate, SoftDeleteField, VersionField},
+    },
+};
 
 /// The codec of models.
 pub mod codec {
-    pub use crate::bson::{DecodeError, ElementType, EncodeError};
-    pub use crate::codec::probe::{
+    pub use crate::base::bson::{DecodeError, ElementType, EncodeError};
+    pub use crate::values::codec::probe::{
         BySerde, NoForm, Probe, SerdeProbe, Stated, StatedProbe, assert_read_by_serde, assert_stored_as,
         assert_written_by_serde,
     };
-    pub use crate::codec::{
+    pub use crate::values::codec::{
         Decode, DecodeFields, DecodeOwned, Elements, Encode, EncodeFields, Fields, MapKey, Names, StoredAs,
         Value, Writer, read, serde, write,
     };
@@ -80,7 +83,7 @@ pub mod codec {
 /// # Errors
 /// It has another form.
 pub fn stored_id<D: Model>(stored: &Bson) -> Result<D::Id, ValueError> {
-    crate::bson::codec::from_bson(stored, |value| D::decode_id(value))
+    crate::base::bson::codec::from_bson(stored, |value| D::decode_id(value))
         .map_err(|error| ValueError::new(error.message()))
 }
 

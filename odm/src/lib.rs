@@ -99,58 +99,35 @@
 //! are those of the [`driver`](driver#features), with the same names and defaults; `tracing` is one of
 //! them, too. The client runs on tokio.
 
-pub mod aggregate;
 mod ast;
-pub mod bson;
-#[cfg(feature = "cli")]
-pub mod cli;
+mod base;
 mod client;
-pub mod codec;
-pub mod collection;
-mod decimal;
-mod declaration;
-mod document_item;
-mod encrypted_paths;
-pub mod encryption;
-pub mod error;
-pub mod expr;
-pub mod filter;
-mod foreign;
-pub mod forms;
-pub mod geo;
+mod document;
+mod form;
 // Pages of the documentation, which a build does not contain.
 #[cfg(any(doc, doctest))]
 pub mod guide;
-mod hooks;
-pub mod id;
-pub mod index;
-pub mod json;
-mod json_schema;
-pub mod managed;
-mod map_key;
-pub mod model;
-pub mod observe;
+mod models;
 pub mod path;
 pub mod prelude;
-pub mod projection;
-pub mod relation;
-mod relaxed_json;
+mod query;
 pub mod schema;
-mod schema_version;
-pub mod sort;
-mod stage_versions;
-mod time_limit;
-mod tuples;
-mod type_map;
-pub mod update;
-mod validation;
-pub mod value;
-mod versioned;
+mod term;
+mod values;
 
 #[doc(hidden)]
 pub mod __private_v1;
 
 pub use marula_driver as driver;
+
+pub use base::{bson, error, json};
+#[cfg(feature = "cli")]
+pub use client::cli;
+pub use form::id;
+pub use models::{forms, index, managed, model, projection};
+pub use query::{aggregate, collection, observe, relation};
+pub use term::{encryption, expr, filter, sort, update};
+pub use values::{codec, geo, value};
 
 pub use aggregate::Pipeline;
 pub use aggregate::Shape;
@@ -159,9 +136,10 @@ pub use collection::Collection;
 pub use error::{Error, Result, SchemaError, ValueError};
 pub use expr::{Acc, Expr};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
-pub use hooks::{Hooks, SoftDelete};
 pub use marula_macros::{Document, Embedded, Projection, Shape};
 pub use model::{Fields, IdRef, Model};
+pub use models::hooks::{Hooks, SoftDelete};
+pub use models::versioned::Versioned;
 pub use path::field::{ByFunction, Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;
@@ -169,4 +147,3 @@ pub use relation::{KeyOf, Ref};
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;
-pub use versioned::Versioned;

@@ -1,7 +1,7 @@
 //! The traits whose methods build filters, updates and sorts: `use marula::prelude::*;`.
 
-pub use crate::filter::FilterOps;
-pub use crate::model::Model;
+pub use crate::models::model::Model;
 pub use crate::path::PathOps;
-pub use crate::sort::SortOps;
-pub use crate::update::{ArrayUpdateOps, UpdateOps};
+pub use crate::term::filter::FilterOps;
+pub use crate::term::sort::SortOps;
+pub use crate::term::update::{ArrayUpdateOps, UpdateOps};

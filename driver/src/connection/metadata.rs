@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    Result, bson::RawDocumentBuf, proto::handshake::ClientMetadata, types::driver_info::DriverInfo,
-    types::lock::Inner,
+    Result,
+    bson::RawDocumentBuf,
+    proto::handshake::ClientMetadata,
+    types::{driver_info::DriverInfo, lock::Inner},
 };
 
 /// Shared by a client and all that opens connections for it.

@@ -3,8 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::codec::Context;
-use crate::codec::variants::{Kind, Variant, match_self, or_untagged, tagged, unknown, write_arm};
+use crate::codec::{
+    Context,
+    variants::{Kind, Variant, match_self, or_untagged, tagged, unknown, write_arm},
+};
 
 pub(super) fn expand(cx: &Context<'_>, variants: &[Variant<'_>], tag: &str, content: &str) -> TokenStream {
     let arms: Vec<TokenStream> = variants

@@ -4,8 +4,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Generics, Ident, Type, WherePredicate, parse_quote};
 
-use crate::codec::field::{Field, Form};
-use crate::parse::Parsed;
+use crate::{
+    codec::field::{Field, Form},
+    parse::Parsed,
+};
 
 /// Whether the implementations are those of writing or of reading.
 #[derive(Clone, Copy, PartialEq, Eq)]

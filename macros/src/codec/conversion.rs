@@ -5,9 +5,11 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Type, parse_quote};
 
-use crate::code::at;
-use crate::codec::{Context, forward};
-use crate::parse::Parsed;
+use crate::{
+    code::at,
+    codec::{Context, forward},
+    parse::Parsed,
+};
 
 pub(super) fn expand(parsed: &Parsed, is_written: bool) -> TokenStream {
     let mut cx = Context::new(parsed, &[], is_written);

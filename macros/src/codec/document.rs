@@ -5,9 +5,10 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Index, Type};
 
-use crate::code::at;
-use crate::codec::Context;
-use crate::codec::field::Field;
+use crate::{
+    code::at,
+    codec::{Context, field::Field},
+};
 
 /// The statements that write fields. `place`: an expression of a reference to a field.
 pub(super) fn write(

@@ -5,11 +5,13 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{ExprPath, Member, Type};
 
-use crate::case::Rule;
-use crate::code::at;
-use crate::codec::Context;
-use crate::model::fields::stored_name;
-use crate::parse::{self, SerdeField};
+use crate::{
+    case::Rule,
+    code::at,
+    codec::Context,
+    model::fields::stored_name,
+    parse::{self, SerdeField},
+};
 
 pub(super) struct Field<'a> {
     pub(super) member: Member,

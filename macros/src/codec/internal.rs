@@ -4,11 +4,14 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::code::at;
-use crate::codec::Context;
-use crate::codec::document;
-use crate::codec::field::Form;
-use crate::codec::variants::{Kind, Variant, match_self, or_untagged, tagged, unknown, write_arm};
+use crate::{
+    code::at,
+    codec::{
+        Context, document,
+        field::Form,
+        variants::{Kind, Variant, match_self, or_untagged, tagged, unknown, write_arm},
+    },
+};
 
 pub(super) fn expand(cx: &Context<'_>, variants: &[Variant<'_>], tag: &str) -> TokenStream {
     let arms: Vec<TokenStream> = variants

@@ -7,12 +7,12 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Generics, Ident, Type};
 
-use crate::code::{allowed, at};
-use crate::codec::bounds::Half;
-use crate::codec::field::Field;
-use crate::model::enums::fields_rule;
-use crate::model::generics;
-use crate::parse::{Body, Parsed};
+use crate::{
+    code::{allowed, at},
+    codec::{bounds::Half, field::Field},
+    model::{enums::fields_rule, generics},
+    parse::{Body, Parsed},
+};
 
 mod adjacent;
 mod bounds;

@@ -5,10 +5,14 @@ use quote::{ToTokens, quote};
 use syn::Ident;
 use syn::ext::IdentExt;
 
-use crate::codec::Context;
-use crate::codec::document::{self, Reader};
-use crate::codec::field::{self, Field};
-use crate::parse::{self, Parsed};
+use crate::{
+    codec::{
+        Context,
+        document::{self, Reader},
+        field::{self, Field},
+    },
+    parse::{self, Parsed},
+};
 
 pub(super) fn expand(parsed: &Parsed, fields: &[parse::Field], is_written: bool) -> TokenStream {
     let fields = field::fields(fields, parsed.serde.rename_all, parsed.serde.conversion.is_none());

@@ -3,9 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::codec::field::{self, Field};
-use crate::codec::{Context, forward};
-use crate::parse::{self, Parsed};
+use crate::{
+    codec::{
+        Context,
+        field::{self, Field},
+        forward,
+    },
+    parse::{self, Parsed},
+};
 
 pub(super) fn expand(parsed: &Parsed, fields: &[parse::Field], is_written: bool) -> TokenStream {
     let fields = field::fields(fields, parsed.serde.rename_all, parsed.serde.conversion.is_none());

@@ -4,11 +4,17 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{ExprPath, Ident};
 
-use crate::codec::document::{self, Reader, generated};
-use crate::codec::field::{self, Field};
-use crate::codec::{Context, adjacent, by_serde, external, internal, tuples, untagged};
-use crate::model::enums::{fields_rule, tag};
-use crate::parse::{self, Parsed, Shape};
+use crate::{
+    codec::{
+        Context, adjacent, by_serde,
+        document::{self, Reader, generated},
+        external,
+        field::{self, Field},
+        internal, tuples, untagged,
+    },
+    model::enums::{fields_rule, tag},
+    parse::{self, Parsed, Shape},
+};
 
 pub(super) struct Variant<'a> {
     /// The position in the enum.

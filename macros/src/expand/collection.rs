@@ -3,9 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::expand::index::{accessors, collation};
-use crate::model::CollectionOption;
-use crate::parse::collection::Acknowledged;
+use crate::{
+    expand::index::{accessors, collation},
+    model::CollectionOption,
+    parse::collection::Acknowledged,
+};
 
 /// The methods of `Model`. Nothing without options.
 pub(super) fn declaration(options: &[CollectionOption]) -> TokenStream {

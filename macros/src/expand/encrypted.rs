@@ -5,11 +5,13 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
-use crate::code::at;
-use crate::expand::plain::{arguments, canonical, is_plain};
-use crate::model::{Accessor, AccessorKind, Encryption};
-use crate::parse::QueryKind;
-use crate::symbol;
+use crate::{
+    code::at,
+    expand::plain::{arguments, canonical, is_plain},
+    model::{Accessor, AccessorKind, Encryption},
+    parse::QueryKind,
+    symbol,
+};
 
 /// The type in whose form the field is stored.
 fn stored(accessor: &Accessor) -> &Type {

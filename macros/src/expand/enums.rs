@@ -3,10 +3,14 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 
-use crate::code::at;
-use crate::expand::fields::{accessors_type, documented, field_traits, methods, typed};
-use crate::expand::json_schema;
-use crate::model::{Content, Model, Place, Variant};
+use crate::{
+    code::at,
+    expand::{
+        fields::{accessors_type, documented, field_traits, methods, typed},
+        json_schema,
+    },
+    model::{Content, Model, Place, Variant},
+};
 
 pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
     let Model {

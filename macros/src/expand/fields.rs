@@ -5,9 +5,11 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 use syn::spanned::Spanned;
 
-use crate::code::at;
-use crate::expand::{encrypted, json_schema, managed, plain};
-use crate::model::{Accessor, AccessorKind, Model, Root, names};
+use crate::{
+    code::at,
+    expand::{encrypted, json_schema, managed, plain},
+    model::{Accessor, AccessorKind, Model, Root, names},
+};
 
 /// The type of a struct's accessors, and its traits.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {

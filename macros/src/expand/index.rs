@@ -4,9 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Lit;
 
-use crate::code::at;
-use crate::model::{Comparison, Index, Partial};
-use crate::parse::index::{CollationOption, FieldPath, Key, KeyKind};
+use crate::{
+    code::at,
+    model::{Comparison, Index, Partial},
+    parse::index::{CollationOption, FieldPath, Key, KeyKind},
+};
 
 pub(super) fn declaration(index: &Index) -> TokenStream {
     let mut out = quote!(__m::IndexDeclaration::new());

@@ -4,9 +4,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Type;
 
-use crate::expand::encrypted;
-use crate::expand::plain::is_plain;
-use crate::model::{Accessor, AccessorKind, Content, Newtype, Place, Variant};
+use crate::{
+    expand::{encrypted, plain::is_plain},
+    model::{Accessor, AccessorKind, Content, Newtype, Place, Variant},
+};
 
 /// The method of `Field`. `body` uses `__outer`.
 fn method(body: &TokenStream) -> TokenStream {

@@ -4,9 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::code::at;
-use crate::expand::root::id_reference;
-use crate::model::{CollectionOption, Managed, ManagedColumn, Model, Root, SchemaVersion};
+use crate::{
+    code::at,
+    expand::root::id_reference,
+    model::{CollectionOption, Managed, ManagedColumn, Model, Root, SchemaVersion},
+};
 
 /// The constants and methods within `impl Model`.
 pub(super) fn items(root: &Root) -> TokenStream {

@@ -4,9 +4,11 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::code::allowed;
-use crate::codec::IdCodec;
-use crate::model::{Body, Model};
+use crate::{
+    code::allowed,
+    codec::IdCodec,
+    model::{Body, Model},
+};
 
 mod collection;
 mod encrypted;

@@ -4,9 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::code::{allowed, at};
-use crate::model::{Accessor, AccessorKind, Body, Model};
-use crate::parse::projection::{From, Source};
+use crate::{
+    code::{allowed, at},
+    model::{Accessor, AccessorKind, Body, Model},
+    parse::projection::{From, Source},
+};
 
 pub(crate) fn projection(model: &Model, source: &Source) -> TokenStream {
     let Body::Struct(accessors) = &model.body else {

@@ -5,11 +5,13 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
-use crate::code::at;
-use crate::codec::IdCodec;
-use crate::expand::{collection as declared, index, managed, search};
-use crate::model::{Generics, Id, Model, Root};
-use crate::parse::IdSource;
+use crate::{
+    code::at,
+    codec::IdCodec,
+    expand::{collection as declared, index, managed, search},
+    model::{Generics, Id, Model, Root},
+    parse::IdSource,
+};
 
 pub(super) fn root(model: &Model, root: &Root, id_codec: &IdCodec) -> TokenStream {
     let (managed_items, managed_checks) = (managed::items(root), managed::checks(model, root));

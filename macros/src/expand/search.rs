@@ -4,9 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::code::at;
-use crate::expand::index::{accessors, bson};
-use crate::parse::search::{MappedField, SearchAttribute};
+use crate::{
+    code::at,
+    expand::index::{accessors, bson},
+    parse::search::{MappedField, SearchAttribute},
+};
 
 /// The method of `Model`. Nothing without search indexes.
 pub(super) fn declarations(indexes: &[(String, SearchAttribute)]) -> TokenStream {

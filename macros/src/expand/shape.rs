@@ -4,10 +4,12 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{GenericArgument, PathArguments, Type};
 
-use crate::code::allowed;
-use crate::diagnostics::Sink;
-use crate::expand::fields::documented;
-use crate::model::{Accessor, AccessorKind, Body, Model};
+use crate::{
+    code::allowed,
+    diagnostics::Sink,
+    expand::fields::documented,
+    model::{Accessor, AccessorKind, Body, Model},
+};
 
 pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
     if !model.usable {

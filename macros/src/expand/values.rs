@@ -5,9 +5,11 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
-use crate::code::at;
-use crate::expand::json_schema;
-use crate::model::{Model, Newtype, Unstored};
+use crate::{
+    code::at,
+    expand::json_schema,
+    model::{Model, Newtype, Unstored},
+};
 
 /// A newtype has the accessors, the operators and the values of its content.
 pub(super) fn newtype(model: &Model, newtype: &Newtype) -> TokenStream {

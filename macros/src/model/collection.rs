@@ -2,12 +2,15 @@
 
 use syn::Ident;
 
-use crate::diagnostics::Sink;
-use crate::model::fields;
-use crate::model::index::check_first;
-use crate::parse::collection::{Acknowledged, Capped, OptionAttributes};
-use crate::parse::index::{CollationOption, FieldPath};
-use crate::parse::{Field, Parsed};
+use crate::{
+    diagnostics::Sink,
+    model::{fields, index::check_first},
+    parse::{
+        Field, Parsed,
+        collection::{Acknowledged, Capped, OptionAttributes},
+        index::{CollationOption, FieldPath},
+    },
+};
 
 /// An option without errors.
 pub(crate) enum CollectionOption {

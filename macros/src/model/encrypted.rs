@@ -1,8 +1,10 @@
 //! Encrypted fields: checks where they are declared.
 
-use crate::diagnostics::Sink;
-use crate::model::generics;
-use crate::parse::{EncryptedAttribute, Field, Parsed};
+use crate::{
+    diagnostics::Sink,
+    model::generics,
+    parse::{EncryptedAttribute, Field, Parsed},
+};
 
 /// An encrypted field.
 pub(crate) struct Encryption {

@@ -4,11 +4,15 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{Ident, Type};
 
-use crate::diagnostics::Sink;
-use crate::model::enums::{accessor, fields_rule};
-use crate::model::{Id, Managed, managed, root};
-use crate::parse::index::FieldPath;
-use crate::parse::{Body, Field, FieldAttributes, Name, Parsed, SerdeField, Shape, Variant};
+use crate::{
+    diagnostics::Sink,
+    model::{
+        Id, Managed,
+        enums::{accessor, fields_rule},
+        managed, root,
+    },
+    parse::{Body, Field, FieldAttributes, Name, Parsed, SerdeField, Shape, Variant, index::FieldPath},
+};
 
 /// The id. All variants have the same one.
 pub(super) fn id(variants: &[Variant], parsed: &Parsed, sink: &Sink) -> Option<Id> {

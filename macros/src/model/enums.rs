@@ -3,10 +3,12 @@
 use syn::Ident;
 use syn::ext::IdentExt;
 
-use crate::case::{Rule, snake};
-use crate::diagnostics::Sink;
-use crate::model::{Accessor, AccessorKind, Body, Content, Place, Variant, encrypted, fields, fresh};
-use crate::parse::{self, Name, Parsed, Shape};
+use crate::{
+    case::{Rule, snake},
+    diagnostics::Sink,
+    model::{Accessor, AccessorKind, Body, Content, Place, Variant, encrypted, fields, fresh},
+    parse::{self, Name, Parsed, Shape},
+};
 
 pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Body {
     let units = variants.iter().all(|v| matches!(v.shape, Shape::Unit));

@@ -2,10 +2,12 @@
 
 use syn::ext::IdentExt;
 
-use crate::case::Rule;
-use crate::diagnostics::Sink;
-use crate::model::{Accessor, AccessorKind, dates, encrypted};
-use crate::parse::{Field, Name, SerdeContainer};
+use crate::{
+    case::Rule,
+    diagnostics::Sink,
+    model::{Accessor, AccessorKind, dates, encrypted},
+    parse::{Field, Name, SerdeContainer},
+};
 
 /// The accessors of all fields that are stored. `owner`: the type or variant that has them.
 pub(super) fn resolve(fields: &[Field], owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Vec<Accessor> {

@@ -4,12 +4,18 @@ use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, LitStr, PathArguments, Type};
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::model::partial::{self, Partial};
-use crate::model::{enum_root, fields};
-use crate::parse::index::{FieldPath, IndexAttribute, Key, KeyKind};
-use crate::parse::{Field, Parsed};
-use crate::symbol;
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    model::{
+        enum_root, fields,
+        partial::{self, Partial},
+    },
+    parse::{
+        Field, Parsed,
+        index::{FieldPath, IndexAttribute, Key, KeyKind},
+    },
+    symbol,
+};
 
 /// An index without errors.
 pub(crate) struct Index {

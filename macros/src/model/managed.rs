@@ -3,10 +3,12 @@
 use proc_macro2::Span;
 use syn::{Ident, Type};
 
-use crate::case::Rule;
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::model::fields;
-use crate::parse::{self, ManagedField, Parsed};
+use crate::{
+    case::Rule,
+    diagnostics::{Sink, did_you_mean},
+    model::fields,
+    parse::{self, ManagedField, Parsed},
+};
 
 /// The maintained fields.
 #[derive(Default)]

@@ -4,10 +4,11 @@ use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::{Ident, Member, Type};
 
-use crate::diagnostics::Sink;
-use crate::parse::search::SearchAttribute;
-use crate::parse::{self, IdSource, Parsed};
-use crate::symbol;
+use crate::{
+    diagnostics::Sink,
+    parse::{self, IdSource, Parsed, search::SearchAttribute},
+    symbol,
+};
 
 mod collection;
 pub(crate) mod dates;

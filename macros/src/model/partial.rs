@@ -3,10 +3,11 @@
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Ident, Member};
 
-use crate::diagnostics::Sink;
-use crate::model::index::check_first;
-use crate::parse::index::FieldPath;
-use crate::parse::{Field, Parsed};
+use crate::{
+    diagnostics::Sink,
+    model::index::check_first,
+    parse::{Field, Parsed, index::FieldPath},
+};
 
 /// The filter of a partial index.
 pub(crate) enum Partial {

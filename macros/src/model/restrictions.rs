@@ -3,11 +3,15 @@
 
 use proc_macro2::Span;
 
-use crate::diagnostics::Sink;
-use crate::model::Managed;
-use crate::parse::collection::TimeSeries;
-use crate::parse::index::{FieldPath, IndexAttribute, KeyKind};
-use crate::parse::{Field, Parsed};
+use crate::{
+    diagnostics::Sink,
+    model::Managed,
+    parse::{
+        Field, Parsed,
+        collection::TimeSeries,
+        index::{FieldPath, IndexAttribute, KeyKind},
+    },
+};
 
 /// Reports what the kind of the collection excludes. The other options of the collection are checked
 /// where they are resolved.

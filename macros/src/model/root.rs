@@ -2,13 +2,16 @@
 
 use syn::Ident;
 
-use crate::case::Rule;
-use crate::diagnostics::Sink;
-use crate::model::index::{self, Index};
-use crate::model::{
-    Body, Id, Managed, Root, collection, encrypted, enum_root, enums, fields, managed, restrictions, search,
+use crate::{
+    case::Rule,
+    diagnostics::Sink,
+    model::{
+        Body, Id, Managed, Root, collection, encrypted, enum_root, enums, fields,
+        index::{self, Index},
+        managed, restrictions, search,
+    },
+    parse::{self, IdSource, Parsed},
 };
-use crate::parse::{self, IdSource, Parsed};
 
 pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Body, Root) {
     if let Some((attribute, span)) = &parsed.serde.conversion {

@@ -1,9 +1,13 @@
 //! Search indexes: checks their names and fields.
 
-use crate::diagnostics::Sink;
-use crate::model::index::check_first;
-use crate::parse::search::{MappedField, SearchAttribute};
-use crate::parse::{Field, Parsed};
+use crate::{
+    diagnostics::Sink,
+    model::index::check_first,
+    parse::{
+        Field, Parsed,
+        search::{MappedField, SearchAttribute},
+    },
+};
 
 /// The name of a search index for which none is given, as in `createSearchIndexes`.
 const DEFAULT_NAME: &str = "default";

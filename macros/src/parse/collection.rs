@@ -4,8 +4,10 @@ use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
 use syn::{Ident, Lit, LitInt, LitStr, token};
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::index::{self, CollationOption, FieldPath};
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    parse::index::{self, CollationOption, FieldPath},
+};
 
 /// The options, as written.
 #[derive(Default)]

@@ -2,11 +2,13 @@
 
 use syn::Attribute;
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{
-    ContainerAttributes, collection, document_items, index, key, schema_version, search, skip_value,
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    parse::{
+        ContainerAttributes, collection, document_items, index, key, schema_version, search, skip_value,
+    },
+    symbol,
 };
-use crate::symbol;
 
 pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
     let mut out = ContainerAttributes::default();

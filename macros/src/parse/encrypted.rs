@@ -4,9 +4,11 @@ use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
 use syn::{Expr, LitInt};
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{key, skip_value};
-use crate::symbol;
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    parse::{key, skip_value},
+    symbol,
+};
 
 /// How a field is encrypted.
 #[derive(Clone)]

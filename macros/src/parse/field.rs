@@ -3,9 +3,11 @@
 use proc_macro2::Span;
 use syn::{Attribute, Ident, Token, Type};
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{EncryptedAttribute, document_items, encrypted, key, skip_value};
-use crate::symbol;
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    parse::{EncryptedAttribute, document_items, encrypted, key, skip_value},
+    symbol,
+};
 
 #[derive(Default)]
 pub(crate) struct FieldAttributes {

@@ -5,8 +5,10 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, Ident, Lit, LitInt, LitStr, Token, token};
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::symbol;
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    symbol,
+};
 
 /// `address.city`: fields of structs, and accessors of enum variants.
 #[derive(Clone)]

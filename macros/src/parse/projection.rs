@@ -2,8 +2,7 @@
 
 use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Token, Type, ext::IdentExt};
 
-use crate::diagnostics::Sink;
-use crate::parse::skip_value;
+use crate::{diagnostics::Sink, parse::skip_value};
 
 /// What a projection is read from.
 pub(crate) struct Source {

@@ -5,9 +5,11 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, Ident, Lit, LitInt, LitStr, Token, token};
 
-use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::index::{self, FieldPath};
-use crate::symbol;
+use crate::{
+    diagnostics::{Sink, did_you_mean},
+    parse::index::{self, FieldPath},
+    symbol,
+};
 
 /// One `search_index(…)` or `vector_search_index(…)`, as written.
 #[derive(Clone)]

@@ -6,9 +6,11 @@ use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, ExprPath, LitStr, Token, Type, WherePredicate};
 
-use crate::case::Rule;
-use crate::diagnostics::Sink;
-use crate::parse::{key, skip_value};
+use crate::{
+    case::Rule,
+    diagnostics::Sink,
+    parse::{key, skip_value},
+};
 
 /// A name in an attribute.
 #[derive(Clone)]

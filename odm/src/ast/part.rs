@@ -1,6 +1,6 @@
 //! Documents of the application as parts of filters, updates and pipelines.
 
-use crate::bson::Document;
+use crate::base::bson::Document;
 
 /// A document that is sent as it is.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde::ser::Error as _;
 
-use crate::bson::{Bson, Document, DocumentWriter, EncodeError, IndexKey, Position, RawDocumentBuf};
+use crate::base::bson::{Bson, Document, DocumentWriter, EncodeError, IndexKey, Position, RawDocumentBuf};
 
 /// A form in which the trees are written. Keys inside of arrays are their indexes.
 pub(crate) trait Sink {

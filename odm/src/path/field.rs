@@ -62,14 +62,20 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::bson::{
-    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
+use crate::{
+    base::{
+        bson::{
+            Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
+        },
+        tuples::each_tuple,
+    },
+    form::{
+        json_schema::{self, FieldTable, OuterTypes, SchemaType},
+        map_key::MapKey,
+        schema_version::SchemaVersion,
+    },
+    path::{AsPath, Mode, Path, Read, Wrapped},
 };
-use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
-use crate::map_key::MapKey;
-use crate::path::{AsPath, Mode, Path, Read, Wrapped};
-use crate::schema_version::SchemaVersion;
-use crate::tuples::each_tuple;
 
 /// The field accessors of `D`, as [`Model::fields`](crate::Model::fields) returns them.
 pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;

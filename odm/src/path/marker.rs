@@ -6,13 +6,17 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
-use crate::bson::{
-    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
+use crate::{
+    base::{
+        bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid},
+        tuples::each_tuple,
+    },
+    form::map_key::MapKey,
+    path::{
+        Indexed, Maybe, Read, Through, Write,
+        field::{DerivedDocument, Opaque},
+    },
 };
-use crate::map_key::MapKey;
-use crate::path::field::{DerivedDocument, Opaque};
-use crate::path::{Indexed, Maybe, Read, Through, Write};
-use crate::tuples::each_tuple;
 
 /// Modes of paths that can be read, by filters, sorts and indexes: all without a positional
 /// segment that do not start at a variable.

@@ -1,6 +1,7 @@
 //! Typed paths: the dotted name of a field, with the types of its root and its value, and a mode
 //! that limits its use.
 
+pub(crate) mod encrypted;
 pub mod field;
 pub mod marker;
 mod raw;
@@ -10,10 +11,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::path::field::Field;
-use crate::path::marker::{Array, EntryKey, Map, Nullable, Writable};
 pub use crate::path::raw::RawPath;
 pub(crate) use crate::path::raw::{Implied, check_path};
+use crate::path::{
+    field::Field,
+    marker::{Array, EntryKey, Map, Nullable, Writable},
+};
 
 /// A `PhantomData` that is always `Send + Sync`.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;

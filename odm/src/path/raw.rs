@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::ast::filter::{Mark, Op};
-use crate::ast::update::{ArrayFilter, Variant};
+use crate::ast::{
+    filter::{Mark, Op},
+    update::{ArrayFilter, Variant},
+};
 
 /// The untyped part of a path: its dotted name, and the conditions that it implies.
 #[derive(Clone, Debug, Default)]

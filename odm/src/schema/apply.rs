@@ -2,12 +2,19 @@
 
 use std::time::Duration;
 
-use crate::bson::{DateTime, doc};
-use crate::error::{Applied, Error, Result, SchemaError};
-use crate::schema::deployment::Feature;
-use crate::schema::lease::{Lease, SHORTEST};
-use crate::schema::target::Target;
-use crate::schema::{CollectionPlan, SchemaPlan, Step, options, record};
+use crate::{
+    base::{
+        bson::{DateTime, doc},
+        error::{Applied, Error, Result, SchemaError},
+    },
+    schema::{
+        CollectionPlan, SchemaPlan, Step,
+        deployment::Feature,
+        lease::{Lease, SHORTEST},
+        options, record,
+        target::Target,
+    },
+};
 
 /// The options of [`SchemaPlan::apply`]: which steps of a plan are taken. Created by
 /// [`additive`](Apply::additive) or [`full`](Apply::full).

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::bson::{Document, doc};
-use crate::driver::{self, error::code};
-use crate::schema::deployment::Deployment;
+use crate::{
+    base::bson::{Document, doc},
+    driver::{self, error::code},
+    schema::deployment::Deployment,
+};
 
 /// The errors of `collMod` and `dropIndexes` while an index of the collection or of the database is
 /// built, such as by a rolling build or by another client. Nothing was changed.

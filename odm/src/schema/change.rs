@@ -1,9 +1,13 @@
 //! What `collMod` changes in an existing index. No I/O.
 
-use crate::bson::{Bson, Document, doc};
-use crate::error::IndexChange;
-use crate::index::normal::NormalIndex;
-use crate::schema::deployment::{Deployment, Feature};
+use crate::{
+    base::{
+        bson::{Bson, Document, doc},
+        error::IndexChange,
+    },
+    models::index::normal::NormalIndex,
+    schema::deployment::{Deployment, Feature},
+};
 
 const EXPIRE_AFTER: &str = "expireAfterSeconds";
 
@@ -69,7 +73,7 @@ pub(super) fn changes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::normal::normalize_listed;
+    use crate::models::index::normal::normalize_listed;
 
     fn between(existing: &Document, declared: &Document) -> Option<Vec<IndexChange>> {
         on(&Deployment::new(27, false, false), existing, declared)

@@ -4,11 +4,15 @@
 //! lists it with it. Indexes of the kinds `text` and `2d` have the collation `simple`: the server
 //! refuses another one, also an inherited one.
 
-use crate::bson::{Bson, Document, doc};
-use crate::driver::CollectionSpecification;
-use crate::error::SchemaError;
-use crate::index::normal::{NormalCollation, has_simple_collation, is_truthy, normal_collation};
-use crate::schema::declared::{Declared, DeclaredCollection};
+use crate::{
+    base::{
+        bson::{Bson, Document, doc},
+        error::SchemaError,
+    },
+    driver::CollectionSpecification,
+    models::index::normal::{NormalCollation, has_simple_collation, is_truthy, normal_collation},
+    schema::declared::{Declared, DeclaredCollection},
+};
 
 /// The default collation of a collection.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::bson::{Bson, Document};
-use crate::collection::is_about;
 #[cfg(feature = "encryption")]
 use crate::driver::encryption::{AutoEncryptionOptions, ClientEncryption};
-use crate::error::{Result, SchemaError};
-use crate::schema::declared::DeclaredCollection;
-use crate::schema::encryption::ENCRYPTED_FIELDS;
-use crate::schema::target::Target;
-use crate::schema::{Schema, SchemaPlan, Step};
+use crate::{
+    base::{
+        bson::{Bson, Document},
+        error::{Result, SchemaError},
+    },
+    query::handle::protection::is_about,
+    schema::{
+        Schema, SchemaPlan, Step, declared::DeclaredCollection, encryption::ENCRYPTED_FIELDS, target::Target,
+    },
+};
 
 /// How data keys are created for encrypted collections; see [`Schema::encryption`].
 #[cfg(feature = "encryption")]
@@ -160,8 +163,10 @@ const PERMITTED: [&str; 7] = [
 /// The options of the driver's action, of those in [`PERMITTED`].
 #[cfg(feature = "encryption")]
 fn create_options(declared: &Document) -> Result<crate::driver::options::CreateCollectionOptions> {
-    use crate::bson::from_document;
-    use crate::driver::{Error, options::Collation};
+    use crate::{
+        base::bson::from_document,
+        driver::{Error, options::Collation},
+    };
 
     let mut options = crate::driver::options::CreateCollectionOptions::default();
     for (name, value) in declared {

@@ -2,13 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::bson::{Bson, Document};
-use crate::declaration::CollectionDeclaration;
-use crate::error::SchemaError;
-use crate::index::normal::{NormalCollation, NormalIndex, has_simple_collation, normalize};
-use crate::index::{IndexDeclaration, SearchIndexDeclaration};
-use crate::model::Model;
-use crate::schema::limits;
+use crate::{
+    base::{
+        bson::{Bson, Document},
+        error::SchemaError,
+    },
+    models::{
+        declaration::CollectionDeclaration,
+        index::{
+            IndexDeclaration, SearchIndexDeclaration,
+            normal::{NormalCollation, NormalIndex, has_simple_collation, normalize},
+        },
+        model::Model,
+    },
+    schema::limits,
+};
 
 /// One declared index, with its normal form for the comparison.
 #[derive(Clone, Debug)]
@@ -362,7 +370,7 @@ mod tests {
             reason(below().ascending(&a.step::<i32>("x")))
                 .contains("one of the fields of the wildcard key `a.$**`")
         );
-        let without = crate::bson::doc! { "a": 0 };
+        let without = crate::base::bson::doc! { "a": 0 };
         let permitted = [
             whole().ascending(&a).raw_option("wildcardProjection", without),
             below().ascending(&b),
@@ -385,13 +393,13 @@ mod tests {
         assert!(reason(index("a").raw_option("name", "x")).contains("use `IndexDeclaration::name`"));
         assert!(reason(index("a").raw_option("key", 1)).contains("use the methods for keys"));
         assert!(reason(index("a").raw_option("expireAfterSeconds", -1)).contains("0 to 2147483647"));
-        let date = Path::<(), ()>::root().step::<crate::bson::DateTime>("a");
+        let date = Path::<(), ()>::root().step::<crate::base::bson::DateTime>("a");
         let late = IndexDeclaration::new().expiring(&date, u32::MAX);
         assert!(reason(late).contains("0 to 2147483647"));
         let text = || IndexDeclaration::new().text(&Path::<(), ()>::root().step::<String>("t"), None);
-        let collated = text().collation(crate::bson::doc! { "locale": "de" });
+        let collated = text().collation(crate::base::bson::doc! { "locale": "de" });
         assert!(reason(collated).contains("can only have the collation {locale: \"simple\"}"));
-        let simple = text().collation(crate::bson::doc! { "locale": "simple" });
+        let simple = text().collation(crate::base::bson::doc! { "locale": "simple" });
         assert_eq!(merged(simple, index("z")).unwrap(), 2);
         let root = Path::<(), ()>::root();
         let (tags, parts) = (root.step::<Vec<i32>>("tags"), root.step::<Vec<i32>>("parts"));

@@ -1,11 +1,14 @@
 //! The properties of the deployment: its server version, its kind, and the Stable API that the
 //! client declares.
 
-use crate::bson::doc;
-use crate::driver;
-use crate::driver::event::{ServerDescription, ServerType, TopologyType};
-use crate::driver::options::ServerVersion;
-use crate::error::Requirement;
+use crate::{
+    base::{bson::doc, error::Requirement},
+    driver::{
+        self,
+        event::{ServerDescription, ServerType, TopologyType},
+        options::ServerVersion,
+    },
+};
 
 /// The properties of the deployment that decide how a plan is made.
 #[derive(Clone, Copy, Debug)]

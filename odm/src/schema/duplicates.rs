@@ -1,12 +1,16 @@
 //! The documents that prevent a unique index.
 
-use crate::bson::{Bson, Document, decode_document, doc, from_document};
-use crate::driver::{
-    self,
-    options::{Collation, ReadConcern, ReadPreference},
+use crate::{
+    base::{
+        bson::{Bson, Document, decode_document, doc, from_document},
+        error::DuplicateKey,
+    },
+    driver::{
+        self,
+        options::{Collation, ReadConcern, ReadPreference},
+    },
+    models::index::normal::is_truthy,
 };
-use crate::error::DuplicateKey;
-use crate::index::normal::is_truthy;
 
 /// Number of keys that an error names.
 const SAMPLES: i64 = 5;

@@ -6,13 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::bson::{Bson, Document};
-use crate::driver::CollectionSpecification;
-use crate::index::normal::number;
-use crate::relaxed_json::relaxed;
-use crate::schema::declared::DeclaredCollection;
-use crate::schema::deployment::Deployment;
-use crate::schema::{Step, options};
+use crate::{
+    base::{
+        bson::{Bson, Document},
+        relaxed_json::relaxed,
+    },
+    driver::CollectionSpecification,
+    models::index::normal::number,
+    schema::{Step, declared::DeclaredCollection, deployment::Deployment, options},
+};
 
 /// The option of `create` and `listCollections`.
 pub(super) const ENCRYPTED_FIELDS: &str = "encryptedFields";
@@ -174,7 +176,7 @@ fn is_equal(declared: &Document, existing: &Document) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::doc;
+    use crate::base::bson::doc;
 
     fn fields(queries: Bson) -> Document {
         doc! { "fields": [{ "path": "a", "bsonType": "int", "keyId": Bson::Null, "queries": queries }] }

@@ -3,12 +3,19 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::bson::{Bson, Document};
-use crate::error::{IndexChange, Requirement};
-use crate::index::normal::number;
-use crate::schema::declared::{Declared, DeclaredCollection};
-use crate::schema::deployment::{Deployment, Feature};
-use crate::schema::{Step, encryption};
+use crate::{
+    base::{
+        bson::{Bson, Document},
+        error::{IndexChange, Requirement},
+    },
+    models::index::normal::number,
+    schema::{
+        Step,
+        declared::{Declared, DeclaredCollection},
+        deployment::{Deployment, Feature},
+        encryption,
+    },
+};
 
 /// What the deployment does not support.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,7 +279,7 @@ fn conditions(filter: &Document) -> Vec<(&str, &Bson)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::doc;
+    use crate::base::bson::doc;
 
     #[test]
     fn a_partial_filter_of_older_servers_is_one_conjunction() {

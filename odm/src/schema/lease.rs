@@ -10,13 +10,17 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use crate::bson::{Bson, DateTime, Document, doc};
-use crate::driver::{
-    self,
-    options::{ReturnDocument, WriteConcern},
+use crate::{
+    base::{
+        bson::{Bson, DateTime, Document, doc},
+        error::{Result, SchemaError},
+    },
+    driver::{
+        self,
+        options::{ReturnDocument, WriteConcern},
+    },
+    schema::record,
 };
-use crate::error::{Result, SchemaError};
-use crate::schema::record;
 
 const ID: &str = "lease";
 /// The pause between two attempts to take the lease.

@@ -2,8 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::bson::{Bson, Document};
-use crate::index::normal::number;
+use crate::{
+    base::bson::{Bson, Document},
+    models::index::normal::number,
+};
 
 /// The largest size of a capped collection, in bytes: 1 PiB.
 const LARGEST_SIZE: i64 = 1 << 50;
@@ -60,7 +62,7 @@ fn check_series(series: &Document) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::doc;
+    use crate::base::bson::doc;
 
     #[test]
     fn values_out_of_range_have_a_reason() {

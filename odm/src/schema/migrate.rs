@@ -2,12 +2,16 @@
 
 use std::pin::Pin;
 
-use crate::collection::migrate::{MigrateOptions, migrate_setters};
-use crate::collection::{Collection, Migrate, Migration};
-use crate::driver;
-use crate::error::Result;
-use crate::model::Model;
-use crate::schema::Schema;
+use crate::{
+    base::error::Result,
+    driver,
+    models::model::Model,
+    query::{
+        handle::Collection,
+        write::migrate::{Migrate, MigrateOptions, Migration, migrate_setters},
+    },
+    schema::Schema,
+};
 
 /// The migration of one collection.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<Migration>> + Send + 'a>>;
@@ -45,7 +49,8 @@ fn run<'a, D: Model>(
     options: MigrateOptions,
     progress: &'a mut (dyn FnMut(&Migration) + Send),
 ) -> Running<'a> {
-    let collection = Collection::<D>::from_driver(&database.collection::<crate::bson::Document>(collection));
+    let collection =
+        Collection::<D>::from_driver(&database.collection::<crate::base::bson::Document>(collection));
     let migrate = Migrate::new(collection).with_options(options);
     migrate.on_progress(progress).into_future()
 }

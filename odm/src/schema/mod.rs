@@ -61,13 +61,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Deref;
 
-use crate::bson::{Bson, Document, doc};
+pub use crate::base::error::{Applied, DuplicateKey, IndexChange, Requirement, UnsupportedFeature};
 pub use crate::driver::options::ServerVersion;
-use crate::driver::{self, CollectionSpecification, error::code};
-pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement, UnsupportedFeature};
-use crate::error::{Result, SchemaError};
-use crate::index::normal::is_truthy;
-use crate::model::Model;
+use crate::{
+    base::{
+        bson::{Bson, Document, doc},
+        error::{Result, SchemaError},
+    },
+    driver::{self, CollectionSpecification, error::code},
+    models::{index::normal::is_truthy, model::Model},
+};
 
 mod apply;
 mod builds;
@@ -92,7 +95,7 @@ mod series;
 mod step;
 mod target;
 
-pub use crate::declaration::{
+pub use crate::models::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use apply::Apply;

@@ -1,11 +1,11 @@
 //! The comparison of a collection's declared options with the existing ones. No I/O.
 
-use crate::bson::{Bson, Document, doc};
-use crate::driver::CollectionSpecification;
-use crate::index::normal::{is_listed_collation, is_truthy, normal_collation, number};
-use crate::schema::Step;
-use crate::schema::deployment::Deployment;
-use crate::schema::features::feature_of_change;
+use crate::{
+    base::bson::{Bson, Document, doc},
+    driver::CollectionSpecification,
+    models::index::normal::{is_listed_collation, is_truthy, normal_collation, number},
+    schema::{Step, deployment::Deployment, features::feature_of_change},
+};
 
 /// The step for the options of a collection. `None` if the model declares none.
 pub(super) fn step(
@@ -203,7 +203,7 @@ pub(super) fn coll_mods(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::from_document;
+    use crate::base::bson::from_document;
 
     fn listed(options: Document) -> CollectionSpecification {
         let kind = if options.contains_key("viewOn") {

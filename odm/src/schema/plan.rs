@@ -2,15 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use crate::bson::{Document, doc};
-use crate::collection::SAFE_CONTENT;
-use crate::error::{SchemaError, UnsupportedFeature};
-use crate::index::normal::{NormalIndex, normalize_listed};
-use crate::schema::Step;
-use crate::schema::change::changes;
-use crate::schema::declared::Declared;
-use crate::schema::deployment::{Deployment, Feature};
-use crate::schema::record::Recorded;
+use crate::{
+    base::{
+        bson::{Document, doc},
+        error::{SchemaError, UnsupportedFeature},
+    },
+    models::index::normal::{NormalIndex, normalize_listed},
+    query::handle::protection::SAFE_CONTENT,
+    schema::{
+        Step,
+        change::changes,
+        declared::Declared,
+        deployment::{Deployment, Feature},
+        record::Recorded,
+    },
+};
 
 /// The steps of one collection.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,8 +278,10 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>], deployment: &Deployment)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::normal::normalize;
-    use crate::schema::collated::{self, DefaultCollation};
+    use crate::{
+        models::index::normal::normalize,
+        schema::collated::{self, DefaultCollation},
+    };
 
     const NEW: i32 = 27;
 
@@ -411,7 +419,7 @@ mod tests {
     /// MongoDB 4.2 cannot hide indexes.
     #[test]
     fn an_obsolete_index_is_hidden_where_servers_hide_indexes() {
-        let since = crate::bson::DateTime::from_millis(0);
+        let since = crate::base::bson::DateTime::from_millis(0);
         let recorded = Recorded::from([("a_1".to_owned(), Some(since))]);
         let visible = doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" };
         let mut hidden = visible.clone();

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use crate::bson::Document;
-use crate::index::normal::{is_truthy, number};
-use crate::relaxed_json::relaxed;
-use crate::schema::{Plan, Step};
+use crate::{
+    base::{bson::Document, relaxed_json::relaxed},
+    models::index::normal::{is_truthy, number},
+    schema::{Plan, Step},
+};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

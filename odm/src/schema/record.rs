@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bson::{Bson, DateTime, Document, decode_document, doc};
-use crate::driver::{
-    self,
-    error::code,
-    options::{ReadConcern, ReadPreference, WriteConcern},
+use crate::{
+    base::bson::{Bson, DateTime, Document, decode_document, doc},
+    driver::{
+        self,
+        error::code,
+        options::{ReadConcern, ReadPreference, WriteConcern},
+    },
+    schema::Step,
 };
-use crate::schema::Step;
 
 /// The name of the collection, in the database of the models.
 pub(super) const COLLECTION: &str = "marula_schema";

@@ -2,15 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use crate::bson::{Document, doc};
-use crate::driver::{self, SearchIndexModel, error::code};
-use crate::error::{Applied, Result, SchemaError};
-use crate::index::{SearchIndexDeclaration, SearchIndexKind};
-use crate::schema::apply::Apply;
-use crate::schema::record::{self, Kind, Recorded};
-use crate::schema::search_plan::{self, Listed, is_unsupported};
-use crate::schema::target::Target;
-use crate::schema::{Schema, SchemaPlan, Step};
+use crate::{
+    base::{
+        bson::{Document, doc},
+        error::{Applied, Result, SchemaError},
+    },
+    driver::{self, SearchIndexModel, error::code},
+    models::index::{SearchIndexDeclaration, SearchIndexKind},
+    schema::{
+        Schema, SchemaPlan, Step,
+        apply::Apply,
+        record::{self, Kind, Recorded},
+        search_plan::{self, Listed, is_unsupported},
+        target::Target,
+    },
+};
 
 /// The pause between two lists of search indexes.
 const PAUSE: Duration = Duration::from_millis(500);

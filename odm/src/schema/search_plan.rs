@@ -3,12 +3,12 @@
 //! The server may list a definition with values that are defaults and were not sent, so both
 //! definitions are compared without them.
 
-use crate::bson::{Bson, Document};
-use crate::driver::{self, error::code};
-use crate::index::normal::number;
-use crate::index::{SearchIndexDeclaration, SearchIndexKind};
-use crate::schema::Step;
-use crate::schema::record::Recorded;
+use crate::{
+    base::bson::{Bson, Document},
+    driver::{self, error::code},
+    models::index::{SearchIndexDeclaration, SearchIndexKind, normal::number},
+    schema::{Step, record::Recorded},
+};
 
 /// A search index, as `$listSearchIndexes` lists it.
 #[derive(Clone, Debug, PartialEq)]
@@ -273,9 +273,11 @@ fn sorted(document: &Document) -> Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Path;
-    use crate::bson::doc;
-    use crate::index::{SearchIndex, SearchMapping, Similarity, VectorSearchIndex};
+    use crate::{
+        Path,
+        base::bson::doc,
+        models::index::{SearchIndex, SearchMapping, Similarity, VectorSearchIndex},
+    };
 
     fn titles() -> SearchIndexDeclaration {
         let root = Path::<(), ()>::root();

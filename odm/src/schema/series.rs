@@ -1,9 +1,13 @@
 //! The rules for the indexes of a time series. No I/O.
 
-use crate::bson::{Bson, Document};
-use crate::schema::declared::Declared;
-use crate::schema::deployment::{Deployment, Feature};
-use crate::schema::features::{Unsupported, of_index};
+use crate::{
+    base::bson::{Bson, Document},
+    schema::{
+        declared::Declared,
+        deployment::{Deployment, Feature},
+        features::{Unsupported, of_index},
+    },
+};
 
 /// The fields of a time series.
 pub(super) struct Series<'a> {

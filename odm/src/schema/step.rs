@@ -1,10 +1,13 @@
 //! The steps of a plan.
 
-use crate::bson::{DateTime, Document};
-use crate::error::{IndexChange, Requirement, SchemaError, UnsupportedFeature};
-use crate::index::SearchIndexKind;
-use crate::schema::CollectionPlan;
-use crate::schema::features::Unsupported;
+use crate::{
+    base::{
+        bson::{DateTime, Document},
+        error::{IndexChange, Requirement, SchemaError, UnsupportedFeature},
+    },
+    models::index::SearchIndexKind,
+    schema::{CollectionPlan, features::Unsupported},
+};
 
 /// One step of a plan: what to do about the options of a collection, or about one index.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,16 +3,23 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::bson::{Document, doc};
-use crate::collection::sharded::shard_key;
-use crate::driver::{self, IndexModel, error::code};
-use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
-use crate::index::normal::{is_truthy, normalize};
-use crate::schema::builds::{Listed, is_prevented_by_build, repeat_within, wait_for_builds};
-use crate::schema::collated::with_simple_collation;
-use crate::schema::deployment::Deployment;
-use crate::schema::record::{Creation, Kind};
-use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options, record};
+use crate::{
+    base::{
+        bson::{Document, doc},
+        error::{Applied, Error, IndexChange, Result, SchemaError},
+    },
+    driver::{self, IndexModel, error::code},
+    models::index::normal::{is_truthy, normalize},
+    query::handle::sharded::shard_key,
+    schema::{
+        CollectionPlan, Step,
+        builds::{Listed, is_prevented_by_build, repeat_within, wait_for_builds},
+        collated::with_simple_collation,
+        deployment::Deployment,
+        duplicates, list_collections, options,
+        record::{self, Creation, Kind},
+    },
+};
 
 /// How long to wait for index builds before a failed change to unique is reverted. The change may
 /// have waited for as long as it is permitted to.

@@ -34,6 +34,25 @@ const MACROS: [&str; 9] = [
     "derive",
 ];
 
+/// The modules of the ODM, lowest layer first.
+const ODM: [&str; 11] = [
+    "base", "form", "ast", "path", "values", "term", "models", "document", "query", "schema", "client",
+];
+
+/// The folders and files of the layer `query`, lowest first.
+const ODM_CALLS: [&str; 10] = [
+    "observe",
+    "handle",
+    "read",
+    "write",
+    "bulk",
+    "aggregate",
+    "watch",
+    "relation",
+    "filtered",
+    "collection",
+];
+
 /// Modules that only re-export: the paths in generated code, and the prelude of applications.
 const REEXPORTS: [&str; 2] = ["__private_v1", "prelude"];
 
@@ -95,6 +114,56 @@ fn the_driver_imports_downwards_only() {
 #[test]
 fn the_macros_import_downwards_only() {
     assert_eq!(upward("macros/src", &MACROS), Vec::<String>::new());
+}
+
+#[test]
+fn the_odm_imports_downwards_only() {
+    let mut wrong = upward("odm/src", &ODM);
+    wrong.retain(|line| {
+        !REEXPORTS
+            .iter()
+            .any(|module| line.contains(&format!(": {module} uses")))
+    });
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_calls_of_the_odm_import_downwards_only() {
+    let level = |module: &str| ODM_CALLS.iter().position(|layer| *layer == module);
+    let mut wrong = Vec::new();
+    for source in sources_of("odm/src/query")
+        .iter()
+        .filter(|source| !source.is_test())
+    {
+        // `source.module` is relative to `query`; the paths of imports are relative to the crate.
+        let Some(from) = source.module.first() else {
+            continue;
+        };
+        let Some(own) = level(from) else {
+            wrong.push(format!("{}: has no layer", source.path));
+            continue;
+        };
+        for import in imports_of(source) {
+            if let [query, to, ..] = import.path.as_slice()
+                && query == "query"
+                && level(to).is_none_or(|to| to > own)
+            {
+                wrong.push(format!("{}:{}: {from} uses {to}", source.path, import.line));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn every_module_of_the_odm_has_a_layer() {
+    let modules: BTreeSet<String> = sources_of("odm/src")
+        .into_iter()
+        .filter_map(|s| s.module.first().cloned())
+        .filter(|module| !REEXPORTS.contains(&module.as_str()) && module != "guide")
+        .collect();
+    let layers: BTreeSet<String> = ODM.iter().map(|module| (*module).to_owned()).collect();
+    assert_eq!(modules, layers);
 }
 
 #[test]

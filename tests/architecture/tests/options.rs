@@ -45,12 +45,12 @@ const WITHOUT_SETTER: [(&str, &str, &str); 14] = [
         "adds a field that the model does not have",
     ),
     (
-        "odm/src/collection/save.rs",
+        "odm/src/query/write/save.rs",
         "upsert",
         "a save decides by the version of the document",
     ),
     (
-        "odm/src/collection/save.rs",
+        "odm/src/query/write/save.rs",
         "sort",
         "a save finds one document by its id",
     ),

@@ -29,7 +29,7 @@ const UNRANKED_BY_DESIGN: [(&str, &str); 3] = [
         "held while the callback of the application runs: one runs at a time",
     ),
     (
-        "odm/src/encryption/checks.rs",
+        "odm/src/term/encryption/checks.rs",
         "names the types in implementations of traits",
     ),
 ];

@@ -161,3 +161,57 @@ fn the_codec_does_not_compare_type_names() {
         .collect();
     assert_eq!(wrong, Vec::<String>::new());
 }
+
+/// The lines of private imports from the crate after the first one of a module. Imports with attributes do not count.
+fn repeated_imports(items: &[syn::Item], found: &mut Vec<usize>) {
+    let mut is_first = true;
+    for item in items {
+        match item {
+            syn::Item::Use(item)
+                if item.attrs.is_empty()
+                    && matches!(item.vis, syn::Visibility::Inherited)
+                    && matches!(&item.tree, syn::UseTree::Path(path) if path.ident == "crate") =>
+            {
+                found.extend((!is_first).then(|| item.use_token.span.start().line));
+                is_first = false;
+            }
+            syn::Item::Mod(module) => {
+                if let Some((_, items)) = &module.content {
+                    repeated_imports(items, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_module_imports_from_its_crate_by_one_item() {
+    let mut wrong = Vec::new();
+    for folder in ["driver/src", "macros/src", "odm/src"] {
+        for source in sources_of(folder)
+            .iter()
+            .filter(|source| !source.module.is_empty())
+        {
+            let mut lines = Vec::new();
+            repeated_imports(&source.tree.items, &mut lines);
+            wrong.extend(
+                lines
+                    .iter()
+                    .map(|line| format!("{}:{line}: use one nested `use crate::{{..}}`", source.path)),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn repeated_imports_are_found() {
+    let file = syn::parse_file(
+        "use crate::a;\nuse std::fmt;\n#[cfg(unix)]\nuse crate::b;\npub use crate::c;\nuse crate::d;\nmod tests {\n    use crate::e;\n    use crate::f;\n}",
+    )
+    .expect("the text parses");
+    let mut lines = Vec::new();
+    repeated_imports(&file.items, &mut lines);
+    assert_eq!(lines, [6, 9]);
+}

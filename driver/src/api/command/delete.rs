@@ -18,8 +18,10 @@ use crate::{
     Collection, Result,
     api::collection::CollectionInner,
     bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
-    operation::OperationOverrides,
-    operation::write_command::{Statements, WriteKind},
+    operation::{
+        OperationOverrides,
+        write_command::{Statements, WriteKind},
+    },
     proto::{command::CommandBuilder, description::HelloReply},
     types::{server_requirement::ServerRequirement, write_result::DeleteResult},
 };

@@ -17,8 +17,10 @@ use crate::{
     Collection, Error, Result,
     api::collection::CollectionInner,
     bson::{Bson, ElementType, ObjectId, codec::AppendDocument, find_element},
-    operation::OperationOverrides,
-    operation::write_command::{Statements, WriteKind},
+    operation::{
+        OperationOverrides,
+        write_command::{Statements, WriteKind},
+    },
     proto::{command::CommandBuilder, description::HelloReply},
     types::{
         server_requirement::ServerRequirement,

@@ -1,10 +1,7 @@
 //! The elements of a document or an array, with their depth.
 
 use super::value::Value;
-use crate::bson::error::DecodeError;
-use crate::bson::limits::MAX_DEPTH;
-use crate::bson::raw_reader::RawElements;
-use crate::bson::raw_value::RawValue;
+use crate::bson::{error::DecodeError, limits::MAX_DEPTH, raw_reader::RawElements, raw_value::RawValue};
 
 /// The elements of one document or array that have not been read.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,7 @@
 
 use super::elements::Elements;
 use super::value::Value;
-use crate::bson::error::DecodeError;
-use crate::bson::raw_value::RawValue;
-use crate::bson::spec::ElementType;
+use crate::bson::{error::DecodeError, raw_value::RawValue, spec::ElementType};
 
 /// The index of [`Fields::next`] at the end of the document, and if it is malformed.
 pub const END: usize = usize::MAX;

@@ -20,9 +20,12 @@ pub use writer::{Names, Open, Writer};
 
 use serde::Serialize;
 
-use crate::bson::convert::{document_with, first_element, malformed_raw};
 pub use crate::bson::markers::DOCUMENT_BYTES;
-use crate::bson::{Bson, DecodeError, ElementType, EncodeError, append, tree};
+use crate::bson::{
+    Bson, DecodeError, ElementType, EncodeError, append,
+    convert::{document_with, first_element, malformed_raw},
+    tree,
+};
 
 /// A document that is appended to the buffer of a command.
 pub trait AppendDocument {

@@ -7,9 +7,13 @@ use proptest::sample::Index;
 use serde::{Deserialize, Serialize};
 
 use super::{END, Fields, Names, OTHER, Value as Encoded, Writer};
-use crate::bson::error::{DecodeError, EncodeError};
-use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{Bson, Document, doc, from_slice, to_vec};
+use crate::bson::{
+    Bson, Document, doc,
+    error::{DecodeError, EncodeError},
+    from_slice,
+    spec::{BinarySubtype, ElementType},
+    to_vec,
+};
 
 type Decoded<T> = std::result::Result<T, DecodeError>;
 type Write = fn(&mut Writer<'_>) -> std::result::Result<(), EncodeError>;

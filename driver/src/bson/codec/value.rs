@@ -1,10 +1,13 @@
 //! One encoded value that is read by the form of a Rust type.
 
 use super::elements::Elements;
-use crate::bson::error::DecodeError;
-use crate::bson::raw_value::{RawValue, integral};
-use crate::bson::spec::ElementType;
-use crate::bson::{Bson, de, tree};
+use crate::bson::{
+    Bson, de,
+    error::DecodeError,
+    raw_value::{RawValue, integral},
+    spec::ElementType,
+    tree,
+};
 
 /// One encoded value, and how deep it is nested.
 #[derive(Clone, Copy, Debug)]

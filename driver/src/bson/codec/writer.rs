@@ -4,12 +4,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::bson::element::{Counter, append_key, append_literal_element, append_literal_key, append_text};
-use crate::bson::error::EncodeError;
-use crate::bson::limits::{MAX_DEPTH, length};
-use crate::bson::ser::{Encoder, UNKNOWN, ValueSerializer};
-use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{Bson, Document, capacity, tree};
+use crate::bson::{
+    Bson, Document, capacity,
+    element::{Counter, append_key, append_literal_element, append_literal_key, append_text},
+    error::EncodeError,
+    limits::{MAX_DEPTH, length},
+    ser::{Encoder, UNKNOWN, ValueSerializer},
+    spec::{BinarySubtype, ElementType},
+    tree,
+};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 

@@ -7,11 +7,9 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 use super::key::KeyDeserializer;
 use super::value::{Element, Value};
 use super::{Context, Mode};
-use crate::bson::error::DecodeError;
-use crate::bson::raw_reader::RawElements;
-use crate::bson::raw_value::RawValue;
-use crate::bson::spec::ElementType;
-use crate::bson::validate;
+use crate::bson::{
+    error::DecodeError, raw_reader::RawElements, raw_value::RawValue, spec::ElementType, validate,
+};
 
 /// Number of expected names that an unexpected key is compared with.
 const LOOKAHEAD: usize = 12;

@@ -7,8 +7,10 @@ use std::panic::Location;
 use serde::de::{self, Expected, Unexpected};
 
 use super::call_sites;
-use crate::bson::error::{DecodeError, Found};
-use crate::bson::same_type;
+use crate::bson::{
+    error::{DecodeError, Found},
+    same_type,
+};
 
 /// Maximum length of a message of a type's own `Deserialize`, in bytes.
 const MAX_MESSAGE: usize = 1024;

@@ -12,10 +12,12 @@ use super::error::Discarded;
 use super::key::KeyDeserializer;
 use super::parsed::Parsed;
 use super::parsed_value::ParsedValue;
-use crate::bson::Timestamp;
-use crate::bson::error::DecodeError;
-use crate::bson::spec::BinarySubtype;
-use crate::bson::text::{Hex, to_base64};
+use crate::bson::{
+    Timestamp,
+    error::DecodeError,
+    spec::BinarySubtype,
+    text::{Hex, to_base64},
+};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 

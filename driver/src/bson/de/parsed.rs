@@ -1,9 +1,11 @@
 //! One value parsed by its BSON type. Strings and containers are not validated yet.
 
-use crate::bson::error::DecodeError;
-use crate::bson::raw_value::RawValue;
-use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{RawBsonRef, Timestamp};
+use crate::bson::{
+    RawBsonRef, Timestamp,
+    error::DecodeError,
+    raw_value::RawValue,
+    spec::{BinarySubtype, ElementType},
+};
 
 /// A value by type. Text is validated when it is read, not when it is skipped.
 #[derive(Clone, Copy)]

@@ -8,12 +8,14 @@ use super::extended_json_shapes::Parts;
 use super::parsed::Parsed;
 use super::variant::Variant;
 use super::{Context, Mode, extended_json_shapes};
-use crate::bson::error::{DecodeError, Found};
-use crate::bson::markers;
-use crate::bson::raw_value::{integral, utf8};
-use crate::bson::same_type;
-use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{Bson, ObjectId};
+use crate::bson::{
+    Bson, ObjectId,
+    error::{DecodeError, Found},
+    markers,
+    raw_value::{integral, utf8},
+    same_type,
+    spec::{BinarySubtype, ElementType},
+};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 

@@ -3,10 +3,7 @@
 use serde::de::value::{BorrowedBytesDeserializer, U8Deserializer};
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, SeqAccess};
 
-use crate::bson::Bson;
-use crate::bson::error::DecodeError;
-use crate::bson::raw_value::RawValue;
-use crate::bson::{tree, validate};
+use crate::bson::{Bson, error::DecodeError, raw_value::RawValue, tree, validate};
 
 /// The stored form of a value that is not deserialized through the serde data model, which has
 /// neither BSON types nor documents whose keys have no meaning.

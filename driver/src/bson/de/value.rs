@@ -8,12 +8,9 @@ use super::parsed::Parsed;
 use super::parsed_value::ParsedValue;
 use super::stored_parts::StoredParts;
 use super::{Context, Mode};
-use crate::bson::error::DecodeError;
-use crate::bson::markers;
-use crate::bson::raw_value::RawValue;
-use crate::bson::same_type;
-use crate::bson::spec::ElementType;
-use crate::bson::{Bson, ObjectId};
+use crate::bson::{
+    Bson, ObjectId, error::DecodeError, markers, raw_value::RawValue, same_type, spec::ElementType,
+};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::{JsonError, JsonErrorKind};
-use crate::bson::limits::MAX_DEPTH;
-use crate::bson::validate;
+use crate::bson::{limits::MAX_DEPTH, validate};
 
 /// One JSON value and the offset of its first byte.
 #[derive(Debug, PartialEq)]

@@ -6,11 +6,9 @@ use super::date::{TEXTUAL, write_date};
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::bson::error::DecodeError;
-use crate::bson::spec::BinarySubtype;
-use crate::bson::text::Hex;
-use crate::bson::validate;
-use crate::bson::{Decimal128, ObjectId, Timestamp};
+use crate::bson::{
+    Decimal128, ObjectId, Timestamp, error::DecodeError, spec::BinarySubtype, text::Hex, validate,
+};
 
 /// The format options.
 #[derive(Clone, Copy, Debug)]

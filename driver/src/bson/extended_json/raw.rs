@@ -2,10 +2,12 @@
 
 use super::printer::{Fault, Printer};
 use super::tree::enter;
-use crate::bson::error::DecodeError;
-use crate::bson::raw_reader::RawElements;
-use crate::bson::raw_value::{RawValue, utf8};
-use crate::bson::spec::ElementType;
+use crate::bson::{
+    error::DecodeError,
+    raw_reader::RawElements,
+    raw_value::{RawValue, utf8},
+    spec::ElementType,
+};
 
 /// Offset of `part` in `input`.
 fn offset_of(part: &[u8], input: &[u8]) -> usize {

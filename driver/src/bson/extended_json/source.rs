@@ -2,9 +2,7 @@
 
 use super::printer::{Fault, Printer};
 use super::{raw, tree};
-use crate::bson::limits::MAX_DEPTH;
-use crate::bson::raw_value::RawValue;
-use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf};
+use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, limits::MAX_DEPTH, raw_value::RawValue};
 
 /// Arguments of [`ExtendedJson`](super::ExtendedJson): a reference to a [`Bson`], a [`Document`], a
 /// [`RawDocument`] or a [`RawDocumentBuf`], or a [`RawValue`].

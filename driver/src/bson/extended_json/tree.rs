@@ -2,10 +2,9 @@
 
 use super::printer::{Fault, Printer};
 use super::raw;
-use crate::bson::error::DecodeError;
-use crate::bson::limits::MAX_DEPTH;
-use crate::bson::raw_reader::RawElements;
-use crate::bson::{Bson, Document, append_bson};
+use crate::bson::{
+    Bson, Document, append_bson, error::DecodeError, limits::MAX_DEPTH, raw_reader::RawElements,
+};
 
 /// The depth one level further in.
 pub(super) fn enter(depth: u8) -> Result<u8, DecodeError> {

@@ -9,11 +9,11 @@ use super::date::read_date;
 use super::error::{JsonError, JsonErrorKind};
 use super::json::{Json, Member, Node};
 use super::reader::{self, Forms};
-use crate::bson::error::kind_name;
-use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::text::from_hex;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, JavaScriptCodeWithScope, ObjectId, RawElements, Regex, Timestamp,
+    error::kind_name,
+    spec::{BinarySubtype, ElementType},
+    text::from_hex,
 };
 
 /// The type wrapper of an object, determined by one of its keys.

@@ -8,9 +8,7 @@ use serde::ser;
 use super::Encoder;
 use super::extended_json_shapes::ShapeSerializer;
 use super::key::KeySerializer;
-use crate::bson::element::Counter;
-use crate::bson::error::EncodeError;
-use crate::bson::spec::ElementType;
+use crate::bson::{element::Counter, error::EncodeError, spec::ElementType};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 

@@ -11,12 +11,13 @@ use serde::{Serialize, Serializer};
 
 use super::value::ValueSerializer;
 use super::{Encoder, NO_ELEMENT};
-use crate::bson::Decimal128;
-use crate::bson::capacity;
-use crate::bson::error::EncodeError;
-use crate::bson::limits::{MIN_DOCUMENT, length};
-use crate::bson::spec::ElementType;
-use crate::bson::text::{append_base64, from_hex};
+use crate::bson::{
+    Decimal128, capacity,
+    error::EncodeError,
+    limits::{MIN_DOCUMENT, length},
+    spec::ElementType,
+    text::{append_base64, from_hex},
+};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 

@@ -7,9 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::UNKNOWN;
 use super::value::Text;
-use crate::bson::element::append_key;
-use crate::bson::error::EncodeError;
-use crate::bson::text::IndexKey;
+use crate::bson::{element::append_key, error::EncodeError, text::IndexKey};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 

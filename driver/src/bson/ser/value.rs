@@ -9,9 +9,7 @@ use super::compound::{
     ArraySerializer, ArrayVariant, DocumentSerializer, DocumentVariant, MapSerializer, StructSerializer,
 };
 use super::extended_json_shapes::{RawKind, RawSerializer, Shape, ShapeSerializer};
-use crate::bson::error::EncodeError;
-use crate::bson::markers;
-use crate::bson::spec::ElementType;
+use crate::bson::{error::EncodeError, markers, spec::ElementType};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 

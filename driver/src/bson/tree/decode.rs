@@ -1,11 +1,13 @@
 //! Decodes documents into trees.
 
-use crate::bson::error::DecodeError;
-use crate::bson::limits::MAX_DEPTH;
-use crate::bson::raw_reader::{RawElement, RawElements};
-use crate::bson::raw_value::{RawValue, utf8};
-use crate::bson::spec::ElementType;
-use crate::bson::{Binary, Bson, Document, JavaScriptCodeWithScope, Regex, capacity, de};
+use crate::bson::{
+    Binary, Bson, Document, JavaScriptCodeWithScope, Regex, capacity, de,
+    error::DecodeError,
+    limits::MAX_DEPTH,
+    raw_reader::{RawElement, RawElements},
+    raw_value::{RawValue, utf8},
+    spec::ElementType,
+};
 
 /// Decodes one document, which must fill `bytes` exactly, into a tree.
 ///

@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
-use crate::bson::element::{Counter, append_key};
-use crate::bson::error::{EncodeError, kind_name};
-use crate::bson::limits::{MAX_DEPTH, length};
-use crate::bson::ser::{Encoder, ValueSerializer};
-use crate::bson::spec::{BinarySubtype, ElementType};
-use crate::bson::{Bson, Document, IndexKey, append_element, capacity};
+use crate::bson::{
+    Bson, Document, IndexKey, append_element, capacity,
+    element::{Counter, append_key},
+    error::{EncodeError, kind_name},
+    limits::{MAX_DEPTH, length},
+    ser::{Encoder, ValueSerializer},
+    spec::{BinarySubtype, ElementType},
+};
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 

@@ -126,7 +126,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::{ServerAddress, proto::description::HelloReply, proto::sdam};
+    use crate::{
+        ServerAddress,
+        proto::{description::HelloReply, sdam},
+    };
 
     fn address(name: &str) -> ServerAddress {
         ServerAddress::tcp(name, 27017)

@@ -4,9 +4,13 @@
 
 use super::node::{Leaf, Mark, Node};
 use super::op::Op;
-use crate::ast::part::RawPart;
-use crate::bson::Bson;
-use crate::error::{Error, Result};
+use crate::{
+    ast::part::RawPart,
+    base::{
+        bson::Bson,
+        error::{Error, Result},
+    },
+};
 
 /// Conditions that the same element of an array must match.
 #[derive(Clone, Debug, PartialEq)]

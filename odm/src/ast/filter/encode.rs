@@ -8,8 +8,10 @@ use super::element::Element;
 use super::node::{Leaf, Node};
 use super::op::Op;
 use super::raw;
-use crate::ast::sink::{Documents, Sink, to_bytes};
-use crate::bson::{Bson, Document, EncodeError, IndexKey, RawDocumentBuf, doc};
+use crate::{
+    ast::sink::{Documents, Sink, to_bytes},
+    base::bson::{Bson, Document, EncodeError, IndexKey, RawDocumentBuf, doc},
+};
 
 /// Where the paths of the conditions are.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,10 @@ use std::{iter, slice};
 
 use super::op::Op;
 use super::raw;
-use crate::ast::part::RawPart;
-use crate::bson::{Bson, Document};
+use crate::{
+    ast::part::RawPart,
+    base::bson::{Bson, Document},
+};
 
 /// Conditions on a document.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::slice;
 use super::element::Element;
 use super::node::Truth;
 use super::raw;
-use crate::bson::{Bson, Document, doc};
+use crate::base::bson::{Bson, Document, doc};
 
 /// An operator with its operand.
 #[derive(Clone, Debug, PartialEq)]

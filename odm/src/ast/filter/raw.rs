@@ -4,8 +4,10 @@
 use super::encode::Keys;
 use super::node::Truth;
 use super::op::{Op, Regex};
-use crate::ast::sink::Sink;
-use crate::bson::{Bson, Document, IndexKey};
+use crate::{
+    ast::sink::Sink,
+    base::bson::{Bson, Document, IndexKey},
+};
 
 fn is_logical(key: &str) -> bool {
     matches!(key, "$and" | "$or" | "$nor")

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use super::node::Truth;
 use super::*;
-use crate::ast::part::RawPart;
-use crate::bson::{Bson, Document, IntoDocument, doc};
+use crate::{
+    ast::part::RawPart,
+    base::bson::{Bson, Document, IntoDocument, doc},
+};
 
 /// Conditions in the form in which they are combined.
 #[derive(Clone, Debug)]
@@ -475,9 +477,9 @@ fn negations_of_one_element_are_merged_or_rejected() {
     let equal = not(Op::Eq(1.into())).and(not(Op::In(vec![2.into(), 3.into()])));
     assert_eq!(element(equal), doc! { "$ne": 1, "$nin": [2, 3] });
     // The server has no `$ne` of a regular expression.
-    let regex = Bson::RegularExpression(crate::bson::Regex {
-        pattern: crate::bson::cstr!("a").into(),
-        options: crate::bson::cstr!("").into(),
+    let regex = Bson::RegularExpression(crate::base::bson::Regex {
+        pattern: crate::base::bson::cstr!("a").into(),
+        options: crate::base::bson::cstr!("").into(),
     });
     let kept = element(not(Op::Eq(regex.clone())));
     assert_eq!(kept, doc! { "$not": { "$eq": regex } });

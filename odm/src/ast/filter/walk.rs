@@ -9,9 +9,13 @@ use super::element::Element;
 use super::node::{Leaf, Mark, Node};
 use super::op::Op;
 use super::raw;
-use crate::ast::part::RawPart;
-use crate::bson::Bson;
-use crate::error::{Error, Result};
+use crate::{
+    ast::part::RawPart,
+    base::{
+        bson::Bson,
+        error::{Error, Result},
+    },
+};
 
 /// A condition in a tree.
 #[derive(Clone, Copy)]

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::operator::Operator;
-use crate::ast::filter::{Node, Op};
-use crate::bson::Bson;
-use crate::error::Error;
+use crate::{
+    ast::filter::{Node, Op},
+    base::{bson::Bson, error::Error},
+};
 
 /// The condition of a filtered positional segment, `$[f0]`.
 pub(crate) type ArrayFilter = Result<Node, Box<Error>>;

@@ -5,11 +5,17 @@ use std::collections::HashSet;
 
 use super::change::{ArrayFilter, Change};
 use super::operator::{Operator, When};
-use crate::ast::filter::{Keys, Node};
-use crate::ast::path::is_within;
-use crate::ast::sink::{Documents, Sink, to_bytes};
-use crate::bson::{Bson, Document, EncodeError, RawDocumentBuf};
-use crate::error::{Error, Result};
+use crate::{
+    ast::{
+        filter::{Keys, Node},
+        path::is_within,
+        sink::{Documents, Sink, to_bytes},
+    },
+    base::{
+        bson::{Bson, Document, EncodeError, RawDocumentBuf},
+        error::{Error, Result},
+    },
+};
 
 /// Changes of different fields.
 #[derive(Clone, Debug)]

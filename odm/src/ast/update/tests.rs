@@ -1,8 +1,10 @@
 //! Changes of one update: their grouping, their conflicts, their array filters.
 
 use super::*;
-use crate::ast::filter::{Node, Op};
-use crate::bson::{Bson, IntoDocument, doc};
+use crate::{
+    ast::filter::{Node, Op},
+    base::bson::{Bson, IntoDocument, doc},
+};
 
 fn set(path: &'static str, value: i32) -> Change {
     Change::new(Operator::Set, path, Bson::Int32(value))

@@ -8,8 +8,10 @@ use crate::{
     Result,
     api::command::wire::WriteOptions,
     bson::{Bson, RawDocumentBuf},
-    operation::OperationOverrides,
-    operation::write_command::{Statements, WriteKind},
+    operation::{
+        OperationOverrides,
+        write_command::{Statements, WriteKind},
+    },
     proto::{command::CommandBuilder, description::HelloReply},
     types::server_requirement::ServerRequirement,
 };

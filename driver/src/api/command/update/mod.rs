@@ -24,8 +24,10 @@ use crate::{
     Collection, Result,
     api::collection::CollectionInner,
     bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
-    operation::OperationOverrides,
-    operation::write_command::{Statements, WriteKind, WriteOutcome},
+    operation::{
+        OperationOverrides,
+        write_command::{Statements, WriteKind, WriteOutcome},
+    },
     proto::{command::CommandBuilder, description::HelloReply},
     types::{server_requirement::ServerRequirement, write_result::UpdateResult},
 };

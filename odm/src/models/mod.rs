@@ -1,0 +1,12 @@
+//! What a model declares and implements: names, indexes, maintained fields, hooks, projections and stored forms.
+
+pub(crate) mod declaration;
+pub(crate) mod foreign;
+pub mod forms;
+pub(crate) mod hooks;
+pub mod index;
+pub mod managed;
+pub mod model;
+pub mod projection;
+pub(crate) mod validation;
+pub(crate) mod versioned;

@@ -1,0 +1,24 @@
+//! Typed collections: the CRUD operations of a model.
+
+pub use crate::query::{
+    bulk::{Alone, Bulk, Within, client::ClientBulk},
+    filtered::Filtered,
+    handle::Collection,
+    read::{
+        distinct::Distinct,
+        documents::Documents,
+        find::Find,
+        keyset::KeysetPage,
+        one::{Count, EstimatedCount, Exists, FindOne, FindOneFuture},
+        page::Page,
+    },
+    watch::{ChangeStream, Watch},
+    write::{
+        delete::Delete,
+        find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate},
+        insert::{InsertMany, InsertOne, Insertable},
+        migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason},
+        save::{Save, Saved},
+        update::{Replace, UpdateMany, UpdateOne},
+    },
+};

@@ -1,0 +1,9 @@
+//! Reads: documents, pages of them, counts and distinct values.
+
+pub(crate) mod distinct;
+pub(crate) mod documents;
+pub(crate) mod find;
+pub(crate) mod keyset;
+pub(crate) mod one;
+pub(crate) mod page;
+pub(crate) mod token;

@@ -1,0 +1,12 @@
+//! Writes of documents, and the upgrades of older ones that they need.
+
+pub(crate) mod delete;
+pub(crate) mod encoded;
+pub(crate) mod find_and_modify;
+pub(crate) mod insert;
+pub(crate) mod migrate;
+pub(crate) mod outdated;
+pub(crate) mod restore;
+pub(crate) mod save;
+pub(crate) mod update;
+pub(crate) mod upsert;

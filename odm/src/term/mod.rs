@@ -1,0 +1,7 @@
+//! The typed parts of calls: sorts, expressions, filters, updates, and the paths of encrypted fields.
+
+pub mod encryption;
+pub mod expr;
+pub mod filter;
+pub mod sort;
+pub mod update;

@@ -1,0 +1,5 @@
+//! The values of fields: their codec, and the values that operators take.
+
+pub mod codec;
+pub mod geo;
+pub mod value;
