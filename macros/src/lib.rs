@@ -179,6 +179,36 @@ mod symbol;
 /// `Serialize` writes text, which no date operator reads as a date: remove `opaque`; to store text, use `as = String`. A derive has
 /// only the name of a type: a type alias of such a date, and one inside of an opaque type, is stored as text.
 ///
+/// # Kinds
+///
+/// Models of one kind each share a collection. `kind = "click"` is the value of the field `kind` in the documents of the model, which
+/// the struct does not have; `kind("click", field = "type")` gives the field another name.
+///
+/// ```
+/// use marula::{Document, Pipeline, prelude::*};
+///
+/// #[derive(Document)]
+/// #[document(collection = "events", kind = "click", index(user))]
+/// struct Click {
+///     _id: i64,
+///     user: i64,
+///     x: i32,
+/// }
+///
+/// #[derive(Document)]
+/// #[document(collection = "events", kind = "view", index(user))]
+/// struct View {
+///     _id: i64,
+///     user: i64,
+///     page: String,
+/// }
+/// ```
+///
+/// Every write stores the kind, and an update cannot change it. Every filter, pipeline, join and change stream of a `Collection<Click>` has the
+/// condition `kind: "click"`; `estimated_count` has none, and counts the documents of all kinds. A document of another kind, which only
+/// stages in BSON can return, is an error of decoding. The validators of `json_schema` of all kinds that are registered
+/// with a schema become one. A unique index holds for all kinds, unless it is `partial`.
+///
 /// # Options of the collection
 ///
 /// Applied by `marula::schema`. Options that are not declared are not compared with existing ones.

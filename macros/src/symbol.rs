@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 19] = [
+pub(crate) const ROOT: [&str; 20] = [
     "collection",
     "index",
     "crate",
@@ -18,6 +18,7 @@ pub(crate) const ROOT: [&str; 19] = [
     "validate",
     "hooks",
     "schema_version",
+    "kind",
     "search_index",
     "vector_search_index",
     "skip_none",

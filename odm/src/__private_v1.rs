@@ -28,7 +28,7 @@ pub use crate::models::index::{
     IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
     VectorSearchIndex,
 };
-pub use crate::models::managed::{Behavior, BoxedError, CollectionKind, WriteKind, Written};
+pub use crate::models::managed::{Behavior, BoxedError, CollectionKind, Discriminator, WriteKind, Written};
 pub use crate::models::model::{DriverCollection, Model};
 pub use crate::models::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::models::validation::{validate_garde, validate_validator};

@@ -38,11 +38,11 @@ pub(super) fn write(
     statements.collect()
 }
 
-/// The names of fields. `tag`: the name of a tag beside them.
-pub(super) fn names(fields: &[Field<'_>], tag: Option<&str>) -> TokenStream {
+/// The names of fields. `beside`: the names of a tag and of a kind beside them.
+pub(super) fn names<'a>(fields: &'a [Field<'_>], beside: impl IntoIterator<Item = &'a str>) -> TokenStream {
     let own = fields.iter().filter(|f| !f.is_flat() && f.is_stored());
     let own = own.flat_map(|f| std::iter::once(f.name.as_str()).chain(aliases(f)));
-    let own = tag.into_iter().chain(own);
+    let own = beside.into_iter().chain(own);
     let flat = fields
         .iter()
         .filter(|f| f.is_flat() && f.is_written() && !f.is_flat_by_function());
@@ -97,6 +97,8 @@ pub(super) struct Reader<'a> {
     pub(super) default: Option<TokenStream>,
     /// A key that is known and not read.
     pub(super) ignored: Option<&'a str>,
+    /// A field that has this value, and is not a field of the value.
+    pub(super) kind: Option<(String, String)>,
     pub(super) fields: &'a [Field<'a>],
 }
 
@@ -117,6 +119,8 @@ struct Parts {
     flat: Vec<TokenStream>,
     /// The fields of the value.
     values: Vec<TokenStream>,
+    /// The statements before the value is made.
+    checks: Vec<TokenStream>,
 }
 
 impl Reader<'_> {
@@ -135,6 +139,7 @@ impl Reader<'_> {
             arms,
             flat,
             values,
+            checks,
             ..
         } = &parts;
         let offers = offers(&parts);
@@ -194,6 +199,7 @@ impl Reader<'_> {
                 fn finish(
                     __partial: Self::Partial,
                 ) -> ::core::result::Result<Self::Out, __m::codec::DecodeError> {
+                    #(#checks)*
                     #default
                     ::core::result::Result::Ok(#constructor { #(#values),* })
                 }
@@ -242,6 +248,18 @@ impl Reader<'_> {
                 quote!({})
             };
             parts.arms.push(quote!(#(#indexes)|* => #action,));
+        }
+        if let Some((name, value)) = &self.kind {
+            let (key, slot) = (parts.keys.len(), Index::from(parts.types.len()));
+            parts.keys.push(name.clone());
+            parts.types.push(quote!(::core::option::Option<()>));
+            parts.begins.push(quote!(::core::option::Option::None));
+            parts.arms.push(quote! {
+                #key => __field.read(&mut __partial.#slot, |__value| __m::codec::read::kind(__value, #value))?,
+            });
+            parts
+                .checks
+                .push(quote!(__m::codec::read::present(__partial.#slot, #name)?;));
         }
         if let Some(ignored) = self.ignored {
             let index = parts.keys.len();

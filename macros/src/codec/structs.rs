@@ -32,19 +32,31 @@ fn tag<'a>(cx: &Context<'a>) -> Option<&'a str> {
     tag.map(|tag| tag.value.as_str())
 }
 
+/// The field with the kind of the documents, and its value, which is checked when it is read.
+fn kind(cx: &Context<'_>) -> Option<(String, String)> {
+    let kind = cx.parsed.attributes.kind.as_ref();
+    kind.map(|kind| (kind.field(), kind.value.clone()))
+}
+
 fn encode_fields(cx: &Context<'_>, fields: &[Field<'_>]) -> TokenStream {
     if !cx.is_written {
         return TokenStream::new();
     }
     let (own, (params, _, clause)) = (cx.own(), cx.write.split_for_impl());
-    let tag = tag(cx);
-    let names = document::names(fields, tag);
+    let (tag, kind) = (tag(cx), kind(cx));
+    let beside = tag
+        .into_iter()
+        .chain(kind.as_ref().map(|(field, _)| field.as_str()));
+    let names = document::names(fields, beside);
     let check = document::distinct_names(cx, fields, &names);
     let write_tag = tag.map(|tag| {
         let name = cx.parsed.serde.rename.clone();
         let name = name.unwrap_or_else(|| cx.ident.unraw().to_string());
         quote!(__out.string_field(#tag, #name)?;)
     });
+    let write_kind = kind
+        .as_ref()
+        .map(|(field, value)| quote!(__out.string_field(#field, #value)?;));
     let write = document::write(cx, fields, |_, field| {
         let member = &field.member;
         quote!(&self.#member)
@@ -60,6 +72,7 @@ fn encode_fields(cx: &Context<'_>, fields: &[Field<'_>]) -> TokenStream {
             ) -> ::core::result::Result<(), __m::codec::EncodeError> {
                 #write_tag
                 #write
+                #write_kind
                 ::core::result::Result::Ok(())
             }
         }
@@ -83,6 +96,7 @@ fn decode_fields(cx: &Context<'_>, fields: &[Field<'_>]) -> TokenStream {
         is_strict: serde.deny_unknown.is_some(),
         default,
         ignored: tag(cx),
+        kind: kind(cx),
         fields,
     };
     reader.decode_fields(cx)

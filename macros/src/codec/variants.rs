@@ -174,6 +174,7 @@ impl<'a> Variant<'a> {
             is_strict: self.is_strict,
             default: None,
             ignored: None,
+            kind: None,
             fields: &self.fields,
         };
         let decode_fields = reader.decode_fields(cx);

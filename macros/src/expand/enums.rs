@@ -48,7 +48,7 @@ fn id(variants: &[Variant]) -> Option<TokenStream> {
         _ => &[],
     });
     let id = accessors.find(|a| a.name == "_id")?;
-    Some(methods(std::slice::from_ref(id), None))
+    Some(methods(std::slice::from_ref(id), &[]))
 }
 
 /// The type of a variant's own fields.
@@ -61,7 +61,7 @@ fn content_type(model: &Model, variant: &Variant) -> TokenStream {
         Place::Beside { tag_name, .. } => Some(tag_name.as_str()),
         _ => None,
     };
-    let methods = methods(accessors, tag);
+    let methods = methods(accessors, tag.as_slice());
     let generics = &model.generics;
     let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     quote! {

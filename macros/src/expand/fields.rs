@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use crate::{
     code::at,
     expand::{encrypted, json_schema, managed, plain},
-    model::{Accessor, AccessorKind, Model, Root, names},
+    model::{Accessor, AccessorKind, Model, ModelKind, Root, names},
 };
 
 /// The type of a struct's accessors, and its traits.
@@ -21,8 +21,11 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     } = model;
     let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     let ty = generics.of(ident);
-    let methods = methods(accessors, maintained(model.root.as_ref()));
-    let table = table(accessors);
+    let methods = methods(accessors, &maintained(model.root.as_ref()));
+    let table = table(
+        accessors,
+        model.root.as_ref().and_then(|root| root.managed.kind.as_ref()),
+    );
     // A result can contain an array of documents with encrypted fields: that of a lookup.
     let stored = accessors.iter().filter(|_| !model.is_result);
     let is_generic = |a: &Accessor| {
@@ -47,9 +50,10 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
 }
 
 /// The table of a struct's fields.
-fn table(accessors: &[Accessor]) -> TokenStream {
+fn table(accessors: &[Accessor], kind: Option<&ModelKind>) -> TokenStream {
     let read = accessors.iter().filter(|a| a.read).map(|a| &a.name);
-    let schemas = json_schema::entries(accessors);
+    let read = read.chain(kind.map(|kind| &kind.field));
+    let schemas = json_schema::entries(accessors).chain(kind.map(json_schema::kind));
     let has_documents = accessors.iter().any(|a| match &a.kind {
         AccessorKind::As(stored) => !plain::is_plain(stored),
         AccessorKind::Typed | AccessorKind::Flat => !plain::is_plain(&a.ty),
@@ -119,23 +123,24 @@ pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
     }
 }
 
-/// The name of the field that is in the document, but not in the struct.
-fn maintained(root: Option<&Root>) -> Option<&str> {
-    let version = root?.managed.schema_version.as_ref()?;
-    Some(&version.field)
+/// The names of the fields that are in the document, but not in the struct.
+fn maintained(root: Option<&Root>) -> Vec<&str> {
+    root.iter()
+        .flat_map(|root| root.managed.fields_beside())
+        .collect()
 }
 
-/// The methods of the fields of a struct or of a variant. Its document has a further field of the
-/// name `other`.
-pub(super) fn methods(accessors: &[Accessor], other: Option<&str>) -> TokenStream {
-    let of = |a: &Accessor| accessor(a, &beside(accessors, &a.ident, other));
+/// The methods of the fields of a struct or of a variant. Its document has further fields of the
+/// names `others`.
+pub(super) fn methods(accessors: &[Accessor], others: &[&str]) -> TokenStream {
+    let of = |a: &Accessor| accessor(a, &beside(accessors, &a.ident, others));
     accessors.iter().map(of).collect()
 }
 
 /// The lists of the names of the fields beside a flattened one: those of the struct, and those of its
 /// other flattened fields.
-fn beside(accessors: &[Accessor], field: &Ident, other: Option<&str>) -> TokenStream {
-    let names = names(accessors).chain(other);
+fn beside(accessors: &[Accessor], field: &Ident, others: &[&str]) -> TokenStream {
+    let names = names(accessors).chain(others.iter().copied());
     let flat = accessors.iter().filter(|a| a.is_flat() && a.ident != *field);
     let types = flat.map(|a| &a.ty);
     quote!(&[&[#(#names),*], #(<#types as __m::Field>::FIELDS.read),*])

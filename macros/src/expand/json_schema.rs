@@ -6,7 +6,7 @@ use syn::Type;
 
 use crate::{
     expand::{encrypted, plain::is_plain},
-    model::{Accessor, AccessorKind, Content, Newtype, Place, Variant},
+    model::{Accessor, AccessorKind, Content, ModelKind, Newtype, Place, Variant},
 };
 
 /// The method of `Field`. `body` uses `__outer`.
@@ -65,6 +65,12 @@ pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStrea
         };
         quote!((#name, #schema, __m::#constraint))
     })
+}
+
+/// The entry of the field with the kind of the documents.
+pub(super) fn kind(kind: &ModelKind) -> TokenStream {
+    let ModelKind { field, value } = kind;
+    quote!((#field, |_| __m::any_of(&[#value], ::std::vec::Vec::new()), __m::RequiredField))
 }
 
 fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use crate::{
     code::at,
     expand::root::id_reference,
-    model::{CollectionOption, Managed, ManagedColumn, Model, Root, SchemaVersion},
+    model::{CollectionOption, Managed, ManagedColumn, Model, ModelKind, Root, SchemaVersion},
 };
 
 /// The constants and methods within `impl Model`.
@@ -18,8 +18,15 @@ pub(super) fn items(root: &Root) -> TokenStream {
         updated_at,
         soft_delete,
         schema_version,
+        kind: model_kind,
     } = &root.managed;
     let schema = schema(schema_version.as_ref());
+    let discriminator = match model_kind {
+        Some(ModelKind { field, value }) => quote! {
+            ::core::option::Option::Some(__m::Discriminator { field: #field, value: #value })
+        },
+        None => quote!(::core::option::Option::None),
+    };
     let name = |column: &Option<ManagedColumn>| match column {
         Some(ManagedColumn { name, .. }) => quote!(::core::option::Option::Some(#name)),
         None => quote!(::core::option::Option::None),
@@ -91,8 +98,11 @@ pub(super) fn items(root: &Root) -> TokenStream {
     });
     let columns = [version, created_at, updated_at, soft_delete];
     let kind = kind(&root.options);
-    let has_behavior =
-        kind.is_some() || hooked || schema_version.is_some() || columns.iter().any(|column| column.is_some());
+    let has_behavior = kind.is_some()
+        || hooked
+        || schema_version.is_some()
+        || model_kind.is_some()
+        || columns.iter().any(|column| column.is_some());
     let behavior = has_behavior.then(|| {
         let kind = kind.unwrap_or_else(|| quote!(__m::CollectionKind::Ordinary));
         quote! {
@@ -104,6 +114,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
                 hooks: #hooked,
                 schema: #schema,
                 kind: #kind,
+                discriminator: #discriminator,
             };
         }
     });
@@ -181,6 +192,7 @@ pub(super) fn checks(model: &Model, root: &Root) -> TokenStream {
         updated_at,
         soft_delete,
         schema_version,
+        kind: _,
     } = &root.managed;
     let clause = model.generics.model_clause(root.id.as_ref().map(|id| &id.ty));
     let params = model.generics.params();

@@ -165,6 +165,12 @@ pub(super) fn managed(variants: &[Variant], parsed: &Parsed, sink: &Sink) -> Man
             "`soft_delete` is for a struct: the variants of an enum do not share the field",
         );
     }
+    if let Some(kind) = &attributes.kind {
+        sink.at(
+            kind.span,
+            "`kind` is for a struct: the tag of an enum tells its variants apart",
+        );
+    }
     let fields = variants
         .iter()
         .flat_map(|v| v.shape.fields().iter().map(move |f| (v, f)));

@@ -18,6 +18,22 @@ pub(crate) struct Managed {
     pub(crate) updated_at: Option<ManagedColumn>,
     pub(crate) soft_delete: Option<ManagedColumn>,
     pub(crate) schema_version: Option<SchemaVersion>,
+    pub(crate) kind: Option<ModelKind>,
+}
+
+impl Managed {
+    /// The names of the fields that are in the document, but not in the struct.
+    pub(crate) fn fields_beside(&self) -> impl Iterator<Item = &str> {
+        let version = self.schema_version.iter().map(|version| version.field.as_str());
+        version.chain(self.kind.iter().map(|kind| kind.field.as_str()))
+    }
+}
+
+/// The value that tells the documents of the model from others of the collection.
+pub(crate) struct ModelKind {
+    /// The stored name of the field.
+    pub(crate) field: String,
+    pub(crate) value: String,
 }
 
 /// The version of the documents.
@@ -79,7 +95,57 @@ pub(super) fn resolve(parsed: &Parsed, named: &[parse::Field], sink: &Sink) -> M
         let names = named.iter().map(|f| (f, parsed.serde.rename_all));
         managed.schema_version = Some(schema_version(parsed, names, given, sink));
     }
+    if let Some(given) = &parsed.attributes.kind {
+        managed.kind = Some(model_kind(parsed, named, given, sink));
+    }
     managed
+}
+
+/// The kind of the documents, which none of the fields stores.
+fn model_kind(parsed: &Parsed, named: &[parse::Field], given: &parse::ModelKind, sink: &Sink) -> ModelKind {
+    let (field, span) = (
+        given.field(),
+        given.field.as_ref().map_or(given.span, syn::LitStr::span),
+    );
+    let stored = |f: &parse::Field| fields::stored_name(f, parsed.serde.rename_all);
+    let other = named
+        .iter()
+        .find(|f| stored(f).as_deref() == Some(field.as_str()));
+    let version = parsed
+        .attributes
+        .schema_version
+        .as_ref()
+        .map(parse::SchemaVersion::field);
+    if field.is_empty() || field.starts_with('$') || field.contains(['.', '\0']) || field == "_id" {
+        sink.at(
+            span,
+            format!("`{field}` cannot be the name of the field with the kind; it is the name of one field other than `_id`"),
+        );
+    } else if let Some(other) = other.and_then(|f| f.ident.as_ref()) {
+        sink.at(
+            span,
+            format!(
+                "the kind is stored as `{field}`, which is the stored name of the field `{other}`: remove the field, whose value `kind` \
+                 states, or choose another name with `kind(\"{}\", field = \"…\")`",
+                given.value
+            ),
+        );
+    } else if version.is_some_and(|version| version == field) {
+        sink.at(
+            span,
+            format!("`kind` and `schema_version` are both stored as `{field}`"),
+        );
+    }
+    if let Some(tag) = &parsed.serde.tag {
+        sink.at(
+            tag.span,
+            "`kind` stores the name of the documents: remove `#[serde(tag = \"…\")]` from the struct",
+        );
+    }
+    ModelKind {
+        field,
+        value: given.value.clone(),
+    }
 }
 
 /// The version of the documents, which none of the fields stores.
@@ -90,10 +156,7 @@ pub(super) fn schema_version<'a>(
     sink: &Sink,
 ) -> SchemaVersion {
     let span = given.field.as_ref().map_or(given.span, syn::LitStr::span);
-    let field = given
-        .field
-        .as_ref()
-        .map_or_else(|| "schema_version".to_owned(), syn::LitStr::value);
+    let field = given.field();
     let stores =
         |(f, rule): &(&parse::Field, Rule)| fields::stored_name(f, *rule).as_deref() == Some(field.as_str());
     if field.is_empty() || field.starts_with('$') || field.contains(['.', '\0']) || field == "_id" {

@@ -28,7 +28,7 @@ pub(crate) use collection::CollectionOption;
 pub(crate) use encrypted::Encryption;
 pub(crate) use generics::Generics;
 pub(crate) use index::Index;
-pub(crate) use managed::{Managed, ManagedColumn, SchemaVersion};
+pub(crate) use managed::{Managed, ManagedColumn, ModelKind, SchemaVersion};
 pub(crate) use partial::{Comparison, Partial};
 
 /// The input of `expand`.

@@ -5,7 +5,8 @@ use syn::Attribute;
 use crate::{
     diagnostics::{Sink, did_you_mean},
     parse::{
-        ContainerAttributes, collection, document_items, index, key, schema_version, search, skip_value,
+        ContainerAttributes, collection, document_items, index, key, model_kind, schema_version, search,
+        skip_value,
     },
     symbol,
 };
@@ -53,6 +54,12 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 }
                 out.schema_version = schema_version::parse(meta, span, sink)?;
             }
+            "kind" if root => {
+                if out.kind.is_some() {
+                    sink.at(span, "`kind` is given twice");
+                }
+                out.kind = model_kind::parse(meta, span, sink)?;
+            }
             "skip_none" => out.skip_none = true,
             "opaque" if !root => out.opaque = true,
             "opaque" => sink.at(
@@ -60,7 +67,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 "`opaque` is for `Embedded`: a document has typed paths; mark the fields that have none `#[document(opaque)]`",
             ),
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
-            "soft_delete" | "validate" | "hooks" | "schema_version" => {
+            "soft_delete" | "validate" | "hooks" | "schema_version" | "kind" => {
                 sink.at(
                     span,
                     format!("`{name}` is for `Document`: an `Embedded` type is written with its document"),

@@ -10,6 +10,7 @@ mod container;
 mod encrypted;
 mod field;
 pub(crate) mod index;
+mod model_kind;
 pub(crate) mod own_type;
 pub(crate) mod projection;
 mod schema_version;
@@ -18,6 +19,7 @@ mod serde;
 
 pub(crate) use encrypted::{EncryptedAttribute, QueryKind};
 pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
+pub(crate) use model_kind::ModelKind;
 pub(crate) use schema_version::SchemaVersion;
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 
@@ -139,6 +141,8 @@ pub(crate) struct ContainerAttributes {
     /// The span of `hooks`.
     pub(crate) hooks: Option<Span>,
     pub(crate) schema_version: Option<SchemaVersion>,
+    /// The kind of the documents, in a collection with documents of other kinds.
+    pub(crate) kind: Option<ModelKind>,
     /// Whether the stored form is what the type's `Serialize` writes.
     pub(crate) opaque: bool,
     /// Whether an `Option` that is `None` is left out, and not stored as null.

@@ -16,6 +16,15 @@ pub(crate) struct SchemaVersion {
     pub(crate) field: Option<LitStr>,
 }
 
+impl SchemaVersion {
+    /// The stored name of the field with the version.
+    pub(crate) fn field(&self) -> String {
+        self.field
+            .as_ref()
+            .map_or_else(|| "schema_version".to_owned(), LitStr::value)
+    }
+}
+
 /// Parses the attribute. `None` after an error that was reported.
 pub(super) fn parse(
     meta: &ParseNestedMeta<'_>,

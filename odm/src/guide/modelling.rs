@@ -112,6 +112,35 @@
 //! assert_eq!(i.payment().is_cash().to_string(), r#"{"payment.kind": {"$eq": "cash"}}"#);
 //! ```
 //!
+//! # Several kinds of documents in one collection
+//!
+//! An enum, as above, is read with all its variants. To read and write one kind alone, give each a model with a
+//! [kind](derive@crate::Document#kinds): its collection finds only the documents with it.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! #[derive(Debug, PartialEq, Document)]
+//! #[document(collection = "events", kind = "click")]
+//! struct Click {
+//!     _id: i64,
+//!     x: i32,
+//! }
+//!
+//! #[derive(Debug, PartialEq, Document)]
+//! #[document(collection = "events", kind = "view")]
+//! struct View {
+//!     _id: i64,
+//!     page: String,
+//! }
+//!
+//! let (clicks, views) = (db.collection::<Click>(), db.collection::<View>());
+//! clicks.insert_one(&Click { _id: 1, x: 7 }).await?;
+//! views.insert_one(&View { _id: 2, page: "/".to_owned() }).await?;
+//! assert_eq!(clicks.find_all().await?, [Click { _id: 1, x: 7 }]);
+//! assert_eq!(views.count(|v| v.page().ne("")).await?, 1);
+//! # Ok(()) });
+//! ```
+//!
 //! # Maps, options, recursion
 //!
 //! ```

@@ -25,6 +25,16 @@ pub struct Behavior {
     pub schema: Option<SchemaVersion>,
     /// The kind of collection that the model declares.
     pub kind: CollectionKind,
+    /// The field that tells the documents of the model from others of the collection.
+    pub discriminator: Option<Discriminator>,
+}
+
+/// A field that has one value in all documents of a model: `#[document(kind = "…")]`.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Discriminator {
+    pub field: &'static str,
+    pub value: &'static str,
 }
 
 /// The kinds of collections that MongoDB restricts in what can be written.
@@ -47,6 +57,7 @@ impl Behavior {
         hooks: false,
         schema: None,
         kind: CollectionKind::Ordinary,
+        discriminator: None,
     };
 
     /// Whether the stored form of a document can differ from that of its struct.

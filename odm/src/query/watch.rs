@@ -18,7 +18,7 @@ use crate::{
     document::decode::{Found, ReadAs},
     driver::{
         self, ChangeOperation, ChangeStreamEvent, Namespace, ResumeToken, action,
-        options::ChangeStreamOptions,
+        options::{ChangeStreamOptions, FullDocument},
     },
     models::model::{Fields, Model},
     query::{
@@ -44,6 +44,10 @@ impl<D: Model> Collection<D> {
     /// also soft-deleted ones: a soft deletion is an update event. A client with automatic encryption must have
     /// `bypass_auto_encryption(true)`: change streams cannot be analyzed for encryption. Its events are decrypted.
     ///
+    /// For a [scoped](Collection::scoped) handle and a model of one [kind](derive@crate::Document#kinds), only events whose full
+    /// document is one of the handle are returned: inserts, replacements and updates, for which `full_document` is
+    /// `UpdateLookup` by default, but no deletes.
+    ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
     /// # #[derive(Debug, Document)]
@@ -63,10 +67,15 @@ impl<D: Model> Collection<D> {
     /// # Ok(()) }
     /// ```
     pub fn watch(&self) -> Watch<'_, D> {
+        let pipeline = self.gate().map(|gate| gate.event_stages());
+        let mut action = self.inner.watch().with_type();
+        if pipeline.as_ref().is_ok_and(|stages| !stages.is_empty()) {
+            action = action.full_document(FullDocument::UpdateLookup);
+        }
         Watch {
             collection: self,
-            pipeline: self.gate().map(|gate| gate.event_stages()),
-            action: Ok(self.inner.watch().with_type()),
+            pipeline,
+            action: Ok(action),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     base::{
-        bson::{Bson, Document},
+        bson::{Bson, Document, doc},
         error::SchemaError,
     },
     models::{
@@ -45,6 +45,8 @@ impl Declared {
 pub(crate) struct DeclaredCollection {
     /// The options, and the name of the model that declares them.
     options: Option<(&'static str, Document)>,
+    /// Whether each model that declares options is of one kind.
+    are_of_kinds: bool,
     /// `encryptedFields`, and the name of the model that declares them.
     encrypted: Option<(&'static str, Document)>,
     pub(crate) indexes: Vec<Declared>,
@@ -86,12 +88,16 @@ impl Declarations {
     /// Adds the declarations of a model to a collection.
     pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
         let namespace = format!("{database}.{collection}");
-        self.add_options(D::NAME, &namespace, collection, &D::collection());
+        let is_of_kind = D::BEHAVIOR.discriminator.is_some();
+        self.add_options(D::NAME, &namespace, collection, &D::collection(), is_of_kind);
         self.add_encrypted(D::NAME, &namespace, collection, D::encrypted_fields());
         self.add_indexes(D::NAME, &namespace, collection, D::indexes());
         for mut index in D::search_indexes() {
             if let Some(field) = D::BEHAVIOR.soft_delete {
                 index.filter_by(field);
+            }
+            if let Some(kind) = D::BEHAVIOR.discriminator {
+                index.filter_by(kind.field);
             }
             self.add_search_index(D::NAME, &namespace, collection, index);
         }
@@ -130,13 +136,14 @@ impl Declarations {
         self.error.get_or_insert(error);
     }
 
-    /// Adds the options that a model declares for a collection.
+    /// Adds the options that a model declares for a collection. The models of one kind each can have different validators.
     pub(crate) fn add_options(
         &mut self,
         model: &'static str,
         namespace: &str,
         collection: &str,
         declaration: &CollectionDeclaration,
+        is_of_kind: bool,
     ) {
         let options = declaration.options();
         if let Err(reason) = limits::check(options) {
@@ -147,10 +154,15 @@ impl Declarations {
             });
         }
         let declared = self.collections.entry(collection.to_owned()).or_default();
-        match &declared.options {
+        let are_of_kinds = is_of_kind && (declared.are_of_kinds || declared.options.is_none());
+        match &mut declared.options {
             _ if options.is_empty() => {}
-            None => declared.options = Some((model, options.clone())),
-            Some((_, first)) if first == options => {}
+            None => {
+                declared.are_of_kinds = is_of_kind;
+                declared.options = Some((model, options.clone()));
+            }
+            Some((_, first)) if first == options => declared.are_of_kinds = are_of_kinds,
+            Some((_, first)) if are_of_kinds && add_validator(first, options) => {}
             Some((first_model, first)) => {
                 let error = SchemaError::ConflictingOptions {
                     namespace: namespace.to_owned(),
@@ -223,6 +235,32 @@ impl Declarations {
             None => Ok(&self.collections),
         }
     }
+}
+
+/// Adds the validator of another kind of documents to options that are equal except for the validator. Returns whether they are.
+fn add_validator(first: &mut Document, other: &Document) -> bool {
+    const VALIDATOR: &str = "validator";
+    let without = |options: &Document| {
+        let mut options = options.clone();
+        options.remove(VALIDATOR);
+        options
+    };
+    let (Ok(own), Ok(added)) = (first.get_document(VALIDATOR), other.get_document(VALIDATOR)) else {
+        return false;
+    };
+    if without(first) != without(other) {
+        return false;
+    }
+    let mut kinds = own
+        .get_array("$or")
+        .cloned()
+        .unwrap_or_else(|_| vec![own.clone().into()]);
+    let added = Bson::from(added.clone());
+    if !kinds.contains(&added) {
+        kinds.push(added);
+    }
+    first.insert(VALIDATOR, doc! { "$or": kinds });
+    true
 }
 
 /// Adds a declaration unless an equal one is present.
@@ -343,7 +381,7 @@ mod tests {
         let mut all = Declarations::default();
         let mut add = |model, size| {
             let declaration = CollectionDeclaration::new().capped(size);
-            all.add_options(model, "db.c", "c", &declaration);
+            all.add_options(model, "db.c", "c", &declaration, false);
             all.collections().err()
         };
         assert!(add("A", 1).is_none());

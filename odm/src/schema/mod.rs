@@ -184,7 +184,7 @@ impl Schema {
         let namespace = format!("{}.{}", self.database.name(), V::COLLECTION);
         let view = CollectionDeclaration::new().view(on, pipeline);
         self.declarations
-            .add_options(V::NAME, &namespace, V::COLLECTION, &view);
+            .add_options(V::NAME, &namespace, V::COLLECTION, &view, false);
         self
     }
 

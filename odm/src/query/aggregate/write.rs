@@ -240,16 +240,21 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
             .then()
     }
 
-    /// Sets the version of documents without one, if the documents of the model have a version; see
-    /// [`Versioned`](crate::Versioned).
+    /// Sets the version of documents without one, if the documents of the model have a version, see
+    /// [`Versioned`](crate::Versioned), and the kind of the model.
     fn with_version(self) -> Self {
-        match S::BEHAVIOR.schema {
-            None => self,
-            Some(schema) => {
-                let version = doc! { "$ifNull": [format!("${}", schema.field), schema.stored()] };
-                self.stage("$set", Ok(doc! { schema.field: version }.into()))
-            }
+        let mut fields = Document::new();
+        if let Some(schema) = S::BEHAVIOR.schema {
+            let version = doc! { "$ifNull": [format!("${}", schema.field), schema.stored()] };
+            fields.insert(schema.field, version);
         }
+        if let Some(kind) = S::BEHAVIOR.discriminator {
+            fields.insert(kind.field, doc! { "$literal": kind.value });
+        }
+        if fields.is_empty() {
+            return self;
+        }
+        self.stage("$set", Ok(fields.into()))
     }
 }
 

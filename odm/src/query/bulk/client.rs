@@ -102,12 +102,8 @@ impl<'a> ClientBulk<'a> {
         self
     }
 
-    #[expect(
-        clippy::unused_self,
-        reason = "the same signature as that of the other actions"
-    )]
     fn call(&self) -> Call {
-        Call::of_client("bulk")
+        Call::of_client("bulk").writes(self.writes.operations(), true)
     }
 
     async fn run(mut self) -> Result<ClientBulkWriteResult> {

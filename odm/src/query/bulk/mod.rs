@@ -177,6 +177,11 @@ impl<T> Writes<T> {
         }
     }
 
+    /// The names of the writes.
+    pub(in crate::query) fn operations(&self) -> &[BulkOperation] {
+        &self.operations
+    }
+
     /// The number of writes of the call up to and with these.
     fn count(&self) -> usize {
         self.before + self.operations.len()
@@ -588,7 +593,7 @@ impl<'a, D: Model> Bulk<'a, D> {
     driver::__bulk_write_options! { forward_options { options: BulkWriteOptions } }
 
     fn call(&self) -> Call {
-        Call::new::<D>(self.collection.namespace(), "bulk")
+        Call::new::<D>(self.collection.namespace(), "bulk").writes(self.writes.operations(), false)
     }
 
     async fn run(mut self) -> Result<BulkWriteResult> {

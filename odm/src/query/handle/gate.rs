@@ -174,11 +174,6 @@ impl<D: Model> Collection<D> {
 }
 
 impl<'c, D: Model> Gate<'c, D> {
-    /// The fields that the scope of the handle fixes.
-    pub(in crate::query) fn rows(&self) -> Option<&'c Rows> {
-        self.rows
-    }
-
     pub(in crate::query) fn collection(&self) -> &'c Collection<D> {
         self.collection
     }
@@ -349,13 +344,27 @@ impl<'c, D: Model> Gate<'c, D> {
         }))
     }
 
-    /// The first stages for change events: those of the scope of the handle.
+    /// The first stages for change events: those of the kind of the model and of the scope of the handle.
     pub(in crate::query) fn event_stages(&self) -> Vec<Document> {
+        let condition = Scope::All.of::<D>(Node::Default);
+        let condition = match self.rows {
+            None => condition,
+            Some(rows) => rows.restrict(condition),
+        };
+        if condition.is_empty() {
+            return Vec::new();
+        }
         // A comparison with null also matches events without a full document.
-        let is_present = || doc! { "fullDocument": { "$type": "object" } };
-        let condition = |rows: &Rows| rows.condition().to_document_of(Keys::Under("fullDocument"));
-        let stage = |rows| doc! { "$match": { "$and": [is_present(), condition(rows)] } };
-        self.rows.map(stage).into_iter().collect()
+        let is_present = doc! { "fullDocument": { "$type": "object" } };
+        let condition = condition.to_document_of(Keys::Under("fullDocument"));
+        vec![doc! { "$match": { "$and": [is_present, condition] } }]
+    }
+
+    /// The fields whose values the kind of the model and the scope of the handle fix.
+    pub(in crate::query) fn fixed(&self) -> impl Iterator<Item = &str> {
+        let kind = D::BEHAVIOR.discriminator.map(|kind| kind.field);
+        kind.into_iter()
+            .chain(self.rows.into_iter().flat_map(Rows::paths))
     }
 
     /// A stage of the application for change events.
@@ -423,7 +432,7 @@ impl<'c, D: Model> Gate<'c, D> {
                     self.check_documents()?;
                 }
                 let documents = stages.iter().map(|stage| &stage.document);
-                let fixed: Vec<&str> = self.rows.iter().flat_map(|rows| rows.paths()).collect();
+                let fixed: Vec<&str> = self.fixed().collect();
                 stages::check::<D>(documents, fields, &fixed, false)?;
                 if !fields.is_empty() && stages.iter().any(|stage| !stage.is_unchecked) {
                     return Err(Error::update("", protection::RAW_PART));
@@ -431,8 +440,13 @@ impl<'c, D: Model> Gate<'c, D> {
                 return Ok(());
             }
         };
-        if let Some(rows) = self.rows {
-            rows.check_changes(operators)?;
+        for path in self.fixed() {
+            if operators
+                .targets()
+                .any(|target| protection::is_about(target, path))
+            {
+                return Err(Rows::fixed_field(path));
+            }
         }
         if fields.is_empty() {
             return Ok(());

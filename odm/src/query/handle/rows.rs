@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    ast::{
-        filter::{Leaf, Mark, Node, Op},
-        update::Operators,
-    },
+    ast::filter::{Leaf, Mark, Node, Op},
     base::{
         bson::{Bson, Document, RawDocument},
         error::{Error, Result, ValueError},
@@ -16,7 +13,7 @@ use crate::{
     models::model::{Fields, Model},
     query::handle::{
         Collection, filter_of,
-        protection::{encrypted_fields, is_about, on_encrypted},
+        protection::{encrypted_fields, on_encrypted},
         soft_delete::WITHOUT_DOCUMENTS,
     },
     term::filter::Filter,
@@ -165,19 +162,11 @@ impl Rows {
         Ok(())
     }
 
-    /// Rejects an update of a field that the scope fixes.
-    pub(in crate::query) fn check_changes(&self, operators: &Operators) -> Result<()> {
-        let changed = |path: &&str| operators.targets().any(|target| is_about(target, path));
-        match self.paths().find(changed) {
-            Some(path) => Err(Self::fixed_field(path)),
-            None => Ok(()),
-        }
-    }
-
+    /// The error of an update of a field that the kind of the model or the scope fixes.
     pub(in crate::query) fn fixed_field(path: &str) -> Error {
         Error::update(
             path,
-            "the scope of the handle fixes the value of this field, so that an update cannot change it",
+            "the scope of the handle, or the kind of the model, fixes the value of this field, so that an update cannot change it",
         )
     }
 

@@ -23,6 +23,10 @@ pub(crate) enum Scope {
 impl Scope {
     /// Adds the condition of the scope to a filter.
     pub(in crate::query) fn of<D: Model>(self, filter: Node) -> Node {
+        let filter = match D::BEHAVIOR.discriminator {
+            None => filter,
+            Some(kind) => filter.and(Node::leaf(kind.field, Op::Eq(kind.value.into()))),
+        };
         let operator = match self {
             Scope::All => return filter,
             Scope::Live => Op::Eq,
@@ -59,8 +63,14 @@ impl Scope {
     /// finds only documents that contain null, and servers refuse the operators that find missing fields, such as
     /// `$exists`, `$nor`, and `$not` of a range (7828300).
     fn indexed_condition<D: Model>(self) -> Option<Document> {
-        let field = D::BEHAVIOR.soft_delete?;
-        (self == Scope::Deleted).then(|| doc! { field: { "$gte": DateTime::from_millis(0) } })
+        let mut condition = Document::new();
+        if let Some(kind) = D::BEHAVIOR.discriminator {
+            condition.insert(kind.field, kind.value);
+        }
+        if let (Some(field), Scope::Deleted) = (D::BEHAVIOR.soft_delete, self) {
+            condition.insert(field, doc! { "$gte": DateTime::from_millis(0) });
+        }
+        (!condition.is_empty()).then_some(condition)
     }
 }
 

@@ -36,7 +36,7 @@ pub(in crate::query) fn check<'s, D: Model>(
             return Err(Error::update(
                 "",
                 format!(
-                    "the stage `{operator}` can set or remove fields that model `{}` maintains or encrypts, or that a scope fixes: updates accept `$set`, \
+                    "the stage `{operator}` can set or remove fields that model `{}` maintains or encrypts, or that its kind or a scope fixes: updates accept `$set`, \
                      `$addFields` and `$unset` of other fields; to replace a document use `replace` or `save`, and to send any stage \
                      `driver()`",
                     D::NAME

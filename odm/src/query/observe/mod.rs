@@ -16,7 +16,7 @@
 //! | `model` | the name of the model's struct |
 //! | `operation` | the name of the method, such as `find` or `update_one` |
 //! | `collection` | `database.collection` |
-//! | `query` | the filter, or the stages of a pipeline, with `?` for each value: `{total: {$gt: ?}}` |
+//! | `query` | the filter, or the stages of a pipeline, with `?` for each value: `{total: {$gt: ?}}`; the names of the writes of a bulk write, with the numbers of equal ones: `[insert × 3, update_many]`, at most 20 |
 //! | `update` | the update, with `?` for each value: `{$inc: {total: ?}}` |
 //! | `error` | the kind of the error, such as `duplicate`, if the call fails |
 //! | `otel.name` | operation and model, the name of the span in OpenTelemetry: `find Order` |
@@ -54,7 +54,10 @@ use std::pin::Pin;
 
 use crate::{
     ast::filter::Node,
-    base::{bson::Document, error::Result},
+    base::{
+        bson::Document,
+        error::{BulkOperation, Result},
+    },
     driver::Namespace,
     models::model::Model,
     term::update::Update,
@@ -108,6 +111,13 @@ impl Call {
     #[inline]
     pub(crate) fn update<D>(self, update: &Update<D>) -> Self {
         self.span.record_update(update);
+        self
+    }
+
+    /// With the names of the writes of a bulk write, and those of their models if there are several.
+    #[inline]
+    pub(crate) fn writes(self, writes: &[BulkOperation], has_models: bool) -> Self {
+        self.span.record_writes(writes, has_models);
         self
     }
 

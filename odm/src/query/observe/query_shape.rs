@@ -7,8 +7,14 @@ use crate::{
         sink::Sink,
         update::Changes,
     },
-    base::bson::{Bson, Document},
+    base::{
+        bson::{Bson, Document},
+        error::BulkOperation,
+    },
 };
+
+/// The number of runs of writes that a shape names.
+const RUNS: usize = 20;
 
 /// The shape of a filter.
 pub(super) fn of_filter(filter: &Node) -> String {
@@ -41,6 +47,33 @@ pub(super) fn of_update(changes: &Changes) -> String {
             shape.into_text()
         }
     }
+}
+
+/// The shape of a bulk write: the names of its writes, each with the number of equal ones that follow one another:
+/// `[insert × 3, update_many]`, and with those of their models `[insert Order, delete_one Customer × 2]`.
+pub(super) fn of_writes(writes: &[BulkOperation], has_models: bool) -> String {
+    let is_equal = |a: &BulkOperation, b: &BulkOperation| (a.operation, a.model) == (b.operation, b.model);
+    let mut runs: Vec<&[BulkOperation]> = writes.chunk_by(is_equal).collect();
+    let further = runs.len().saturating_sub(RUNS);
+    runs.truncate(RUNS);
+    let mut text = String::new();
+    list(&mut text, '[', ']', runs, |text, run| {
+        text.push_str(run[0].operation);
+        if has_models {
+            text.push(' ');
+            text.push_str(run[0].model);
+        }
+        if run.len() > 1 {
+            text.push_str(" × ");
+            text.push_str(&run.len().to_string());
+        }
+    });
+    if further > 0 {
+        text.push_str(" and ");
+        text.push_str(&further.to_string());
+        text.push_str(" more");
+    }
+    text
 }
 
 fn list<T>(

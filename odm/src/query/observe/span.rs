@@ -5,10 +5,13 @@ use tracing::{Instrument, Span};
 
 use super::Boxed;
 use super::outcome::kind;
-use super::query_shape::{of_filter, of_stages, of_update};
+use super::query_shape::{of_filter, of_stages, of_update, of_writes};
 use crate::{
     ast::filter::Node,
-    base::{bson::Document, error::Result},
+    base::{
+        bson::Document,
+        error::{BulkOperation, Result},
+    },
     driver::Namespace,
     term::update::Update,
 };
@@ -63,6 +66,12 @@ impl CallSpan {
             && let Ok((_, changes)) = update.clone().parts()
         {
             self.0.record("update", display(of_update(&changes)));
+        }
+    }
+
+    pub(super) fn record_writes(&self, writes: &[BulkOperation], has_models: bool) {
+        if !self.0.is_disabled() {
+            self.0.record("query", display(of_writes(writes, has_models)));
         }
     }
 

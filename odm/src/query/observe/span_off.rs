@@ -3,7 +3,10 @@
 use super::Boxed;
 use crate::{
     ast::filter::Node,
-    base::{bson::Document, error::Result},
+    base::{
+        bson::Document,
+        error::{BulkOperation, Result},
+    },
     driver::Namespace,
     term::update::Update,
 };
@@ -31,6 +34,9 @@ impl CallSpan {
 
     #[inline]
     pub(super) fn record_update<D>(&self, _update: &Update<D>) {}
+
+    #[inline]
+    pub(super) fn record_writes(&self, _writes: &[BulkOperation], _has_models: bool) {}
 
     #[inline]
     pub(super) fn record_result<T>(&self, _result: &Result<T>) {}

@@ -12,7 +12,7 @@ use crate::{
     document::kind,
     models::model::{Fields, Model},
     query::{
-        handle::{Collection, filter_of, rows::Rows, rules::decoded},
+        handle::{Collection, filter_of, rules::decoded},
         write::{
             delete::Delete,
             encoded::{for_insert, for_insert_without_id},
@@ -135,7 +135,7 @@ fn on_insert<D: Model>(
     }
     let mut changed = changed_paths(update)?;
     // The upsert stores the values of the filter.
-    changed.extend(gate.rows().into_iter().flat_map(Rows::paths).map(str::to_owned));
+    changed.extend(gate.fixed().map(str::to_owned));
     let mut inserted = Document::new();
     unchanged("", fields, &changed, &mut inserted)?;
     Ok(if inserted.is_empty() {

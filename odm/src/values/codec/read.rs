@@ -81,6 +81,20 @@ pub fn present<T>(slot: Option<T>, name: &'static str) -> Result<T> {
     slot.ok_or_else(|| missing_field(name))
 }
 
+/// Reads the kind of a document, which has to be that of the model.
+///
+/// # Errors
+/// The document is of another kind.
+pub fn kind(value: &Value<'_>, expected: &'static str) -> Result<()> {
+    if value.raw().str()? == expected {
+        Ok(())
+    } else {
+        Err(DecodeError::new(format!(
+            "the document is of another kind, expected `{expected}`"
+        )))
+    }
+}
+
 #[cold]
 pub(super) fn missing_field(name: &str) -> DecodeError {
     DecodeError::new(format!("missing field `{name}`"))

@@ -84,6 +84,37 @@ async fn a_call_has_a_span_with_the_shape_of_its_query() {
     drop(server);
 }
 
+#[tokio::test]
+async fn a_bulk_write_shows_the_names_of_its_writes() {
+    let (server, client, accounts) = accounts().await;
+    let (spans, guard) = Spans::listen();
+    let written = accounts
+        .bulk()
+        .insert(&account(1))
+        .insert(&account(2))
+        .delete_one(|a| a.password().eq(SECRET));
+    written.await.unwrap();
+    assert_eq!(spans.last("bulk").fields["query"], "[insert × 2, delete_one]");
+    let by_client = client
+        .bulk()
+        .on(&accounts, |b| b.insert(&account(3)).delete_by_id(2));
+    by_client.await.unwrap();
+    assert_eq!(
+        spans.last("bulk").fields["query"],
+        "[insert Account, delete_by_id Account]"
+    );
+    let many = (0..50).fold(accounts.bulk(), |bulk, id| match id % 2 {
+        0 => bulk.delete_by_id(id),
+        _ => bulk.delete_many(|a| a._id().eq(id)),
+    });
+    many.await.unwrap();
+    let shape = spans.last("bulk").fields["query"].clone();
+    assert!(shape.ends_with(", delete_many] and 30 more"), "{shape}");
+    drop(guard);
+    client.shutdown().await;
+    drop(server);
+}
+
 /// Devices by their number of uses.
 #[derive(Debug, Serialize, Deserialize, Shape)]
 struct Uses {

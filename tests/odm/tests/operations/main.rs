@@ -23,6 +23,7 @@ mod hooks;
 mod ids;
 mod literal_values;
 mod migrations;
+mod model_kinds;
 mod negations;
 mod nested_arrays;
 mod pages;

@@ -1,0 +1,370 @@
+//! Models of one kind each in one collection: `#[document(kind = "…")]`.
+
+use crate::common::{Env, Observed};
+use marula::bson::{DateTime, doc};
+use marula::driver::ChangeOperation;
+use marula::expr::expr;
+use marula::schema::Apply;
+use marula::{Document, Error, Filter, Model, Shape, Update, prelude::*};
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "events", kind = "click", json_schema, index(user))]
+#[serde(deny_unknown_fields)]
+struct Click {
+    _id: i64,
+    user: i64,
+    x: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "events", kind = "view", json_schema, index(user), soft_delete = deleted_at)]
+struct View {
+    _id: i64,
+    user: i64,
+    page: String,
+    deleted_at: Option<DateTime>,
+}
+
+/// All documents of the collection.
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "events")]
+struct Event {
+    _id: i64,
+    kind: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "events", kind("click", field = "type"))]
+struct Other {
+    _id: i64,
+}
+
+fn click(id: i64) -> Click {
+    Click {
+        _id: id,
+        user: 1,
+        x: 2,
+    }
+}
+
+fn view(id: i64) -> View {
+    View {
+        _id: id,
+        user: 1,
+        page: "/".to_owned(),
+        deleted_at: None,
+    }
+}
+
+fn ids(clicks: Vec<Click>) -> Vec<i64> {
+    clicks.into_iter().map(|click| click._id).collect()
+}
+
+#[tokio::test]
+async fn calls_write_the_kind_and_find_only_it() {
+    let env = Env::start().await;
+    let (clicks, views) = (env.db.collection::<Click>(), env.db.collection::<View>());
+    clicks.insert_one(&click(1)).await.unwrap();
+    clicks.insert_many([click(2), click(3)]).await.unwrap();
+    views.insert_one(&view(11)).await.unwrap();
+    clicks.bulk().insert(&click(4)).await.unwrap();
+    clicks.save(&click(5)).await.unwrap();
+    clicks
+        .update_one(|c| c._id().eq(6), |c| (c.user().set(1), c.x().set(2)))
+        .upsert(true)
+        .await
+        .unwrap();
+    clicks
+        .upsert_with(|c| c._id().eq(7), |c| c.x().set(2), &click(7))
+        .await
+        .unwrap();
+    clicks.replace(&click(1)).required().await.unwrap();
+    clicks
+        .find_one_and_replace(|c| c._id().eq(2), &click(2))
+        .await
+        .unwrap();
+    let stored = env.db.collection::<Event>();
+    let kinds = stored.find_all().sort(|e| e._id().asc()).all().await.unwrap();
+    let kinds: Vec<(i64, &str)> = kinds.iter().map(|e| (e._id, e.kind.as_str())).collect();
+    assert_eq!(
+        kinds,
+        [1, 2, 3, 4, 5, 6, 7]
+            .map(|id| (id, "click"))
+            .into_iter()
+            .chain([(11, "view")])
+            .collect::<Vec<_>>()
+    );
+
+    assert_eq!(
+        ids(clicks.find_all().sort(|c| c._id().asc()).all().await.unwrap()),
+        [1, 2, 3, 4, 5, 6, 7]
+    );
+    assert_eq!(clicks.find_by_id(11).await.unwrap(), None);
+    assert_eq!(views.count(|_| Filter::everything()).await.unwrap(), 1);
+    assert_eq!(
+        clicks
+            .distinct(|c| c._id(), |_| Filter::everything())
+            .await
+            .unwrap()
+            .len(),
+        7
+    );
+    assert_eq!(clicks.aggregate().limit(100).all().await.unwrap().len(), 7);
+    assert_eq!(clicks.load([1_i64, 11]).await.unwrap().len(), 1);
+    assert_eq!(
+        clicks
+            .update_by_id(11, |c| c.x().set(9))
+            .await
+            .unwrap()
+            .matched_count,
+        0
+    );
+    assert_eq!(clicks.replace(&click(11)).await.unwrap().matched_count, 0);
+    assert_eq!(clicks.delete_by_id(11).await.unwrap(), 0);
+    assert_eq!(views.delete_many(|_| Filter::everything()).await.unwrap(), 1);
+    assert_eq!(views.find_all().all().await.unwrap(), []);
+    assert_eq!(
+        views
+            .with_deleted()
+            .count(|_| Filter::everything())
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(
+        views.delete_permanently(|_| Filter::everything()).await.unwrap(),
+        0
+    );
+    assert_eq!(
+        views
+            .with_deleted()
+            .delete_permanently(|_| Filter::everything())
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(clicks.delete_all().await.unwrap(), 7);
+    env.stop().await;
+}
+
+/// A document of another kind with the same id is a duplicate, and is not replaced.
+#[tokio::test]
+async fn documents_of_other_kinds_are_not_replaced() {
+    let env = Env::start().await;
+    let (clicks, views) = (env.db.collection::<Click>(), env.db.collection::<View>());
+    views.insert_one(&view(1)).await.unwrap();
+    assert!(clicks.insert_one(&click(1)).await.unwrap_err().is_duplicate());
+    assert!(clicks.save(&click(1)).await.unwrap_err().is_duplicate());
+    assert_eq!(views.find_by_id(1).await.unwrap(), Some(view(1)));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn updates_cannot_change_the_kind() {
+    let env = Env::start().await;
+    let clicks = env.db.collection::<Click>();
+    clicks.insert_one(&click(1)).await.unwrap();
+    let updates = [
+        Update::raw(doc! { "$set": { "kind": "view" } }),
+        Update::raw(doc! { "$unset": { "kind": "" } }),
+        Update::raw(doc! { "$rename": { "kind": "other" } }),
+        Update::pipeline([doc! { "$set": { "kind": "view" } }]),
+        Update::pipeline([doc! { "$replaceWith": { "_id": 1 } }]),
+    ];
+    for update in updates {
+        let error = clicks.update_by_id(1, |_| update).await.unwrap_err();
+        assert!(matches!(&error, Error::InvalidUpdate { .. }), "{error:?}");
+        assert!(error.to_string().contains("kind"), "{error}");
+    }
+    assert_eq!(clicks.find_by_id(1).await.unwrap(), Some(click(1)));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn documents_of_another_kind_do_not_decode() {
+    let env = Env::start().await;
+    let events = env.db.collection::<Event>();
+    events
+        .insert_one(&Event {
+            _id: 1,
+            kind: "click".to_owned(),
+        })
+        .await
+        .unwrap();
+    let others = env.db.collection::<Other>();
+    assert_eq!(others.find_all().all().await.unwrap(), []);
+    others.insert_one(&Other { _id: 2 }).await.unwrap();
+    assert_eq!(others.find_all().all().await.unwrap(), [Other { _id: 2 }]);
+    // Stages that the application writes can return any document.
+    for (stage, text) in [
+        (
+            doc! { "$set": { "type": "view" } },
+            "the document is of another kind, expected `click`",
+        ),
+        (doc! { "$unset": "type" }, "missing field `type`"),
+        (doc! { "$set": { "type": 1 } }, "expected"),
+    ] {
+        let error = others.aggregate().stage_raw(stage).all().await.unwrap_err();
+        assert!(matches!(&error, Error::Decode { .. }), "{error:?}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    env.stop().await;
+}
+
+#[derive(Debug, Shape)]
+struct User {
+    _id: i64,
+    user: i64,
+}
+
+#[derive(Debug, Shape)]
+struct WithViews {
+    #[document(flatten)]
+    click: Click,
+    views: Vec<View>,
+}
+
+#[derive(Debug, Shape)]
+struct WithClicks {
+    #[document(flatten)]
+    view: View,
+    clicks: Vec<Click>,
+}
+
+/// The other kind is in the same collection.
+#[tokio::test]
+async fn joins_read_the_kind_of_their_model() {
+    let env = Env::start().await;
+    let (clicks, views) = (env.db.collection::<Click>(), env.db.collection::<View>());
+    clicks.insert_many([click(1), click(2)]).await.unwrap();
+    views.insert_many([view(11), view(12)]).await.unwrap();
+    let joined = clicks
+        .aggregate()
+        .lookup::<WithViews>()
+        .on(|c| c.user(), |v| v.user());
+    let found = joined.all().await.unwrap();
+    assert_eq!(found.len(), 2);
+    for with_views in &found {
+        assert_eq!(with_views.click.user, 1);
+        assert_eq!(with_views.views, [view(11), view(12)]);
+    }
+    let joined = views
+        .aggregate()
+        .lookup::<WithClicks>()
+        .pipeline::<Click>(|_, clicks| clicks.sort(|c| c._id().asc()).limit(1));
+    let found = joined.all().await.unwrap();
+    assert_eq!(found.len(), 2);
+    assert!(
+        found
+            .iter()
+            .all(|found| found.clicks == [click(1)] && found.view.user == 1)
+    );
+    let users = clicks
+        .aggregate()
+        .project(|c| UserExpr {
+            _id: expr(c._id()),
+            user: expr(c.user()),
+        })
+        .union_with::<View>(|views| {
+            views.project(|v| UserExpr {
+                _id: expr(v._id()),
+                user: expr(v.user()),
+            })
+        })
+        .sort(|u| u._id().asc());
+    let found: Vec<i64> = users.all().await.unwrap().iter().map(|user| user._id).collect();
+    assert_eq!(found, [1, 2, 11, 12]);
+    env.stop().await;
+}
+
+/// A handle can have a scope as well.
+#[tokio::test]
+async fn scopes_narrow_the_kind() {
+    let env = Env::start().await;
+    let clicks = env.db.collection::<Click>();
+    clicks
+        .insert_many([click(1), Click { user: 2, ..click(2) }])
+        .await
+        .unwrap();
+    env.db.collection::<View>().insert_one(&view(11)).await.unwrap();
+    let own = clicks.scoped(|c| c.user().eq(1));
+    assert_eq!(ids(own.find_all().all().await.unwrap()), [1]);
+    own.update_all(|c| c.x().inc(1)).await.unwrap();
+    assert_eq!(own.delete_all().await.unwrap(), 1);
+    assert_eq!(clicks.count(|_| Filter::everything()).await.unwrap(), 1);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn watched_events_are_of_the_kind() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let (clicks, views) = (env.db.collection::<Click>(), env.db.collection::<View>());
+    let mut events = clicks.watch().await.unwrap();
+    views.insert_one(&view(11)).await.unwrap();
+    clicks.insert_one(&click(1)).await.unwrap();
+    views.update_by_id(11, |v| v.page().set("/a")).await.unwrap();
+    clicks.update_by_id(1, |c| c.x().set(3)).await.unwrap();
+    let event = events.try_next().await.unwrap().expect("an event");
+    assert_eq!(
+        (event.operation, event.full_document),
+        (ChangeOperation::Insert, Some(click(1)))
+    );
+    let event = events.try_next().await.unwrap().expect("an event");
+    assert_eq!(event.operation, ChangeOperation::Update);
+    assert_eq!(event.full_document, Some(Click { x: 3, ..click(1) }));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn validators_of_all_kinds_are_one() {
+    let env = Env::start().await;
+    let properties = Click::json_schema();
+    assert_eq!(
+        properties
+            .get_document("properties")
+            .unwrap()
+            .get_document("kind")
+            .unwrap(),
+        &doc! { "enum": ["click"] }
+    );
+    let schema = || env.db.schema().register::<Click>().register::<View>();
+    schema()
+        .plan()
+        .await
+        .unwrap()
+        .apply(Apply::additive())
+        .await
+        .unwrap();
+    let (clicks, views) = (env.db.collection::<Click>(), env.db.collection::<View>());
+    clicks.insert_one(&click(1)).await.unwrap();
+    views.insert_one(&view(2)).await.unwrap();
+    let events = env.db.collection::<Event>();
+    let error = events
+        .insert_one(&Event {
+            _id: 3,
+            kind: "click".to_owned(),
+        })
+        .await
+        .unwrap_err();
+    assert!(error.is_validation(), "{error:?}");
+    // The collection is as it is declared.
+    let plan = schema().plan().await.unwrap();
+    assert!(plan.is_empty(), "{plan}");
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn the_condition_is_in_every_filter() {
+    let env = Env::start().await;
+    let observed = Observed::of(&env);
+    let clicks = observed.db.collection::<Click>();
+    clicks.find_by_id(1).await.unwrap();
+    let sent = observed.take("find");
+    assert_eq!(
+        sent[0].get_document("filter").unwrap(),
+        &doc! { "_id": 1_i64, "kind": { "$eq": "click" } }
+    );
+    env.stop().await;
+}
