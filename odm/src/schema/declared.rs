@@ -162,8 +162,16 @@ impl Declarations {
                 declared.options = Some((model, options.clone()));
             }
             Some((_, first)) if first == options => declared.are_of_kinds = are_of_kinds,
-            Some((_, first)) if are_of_kinds && add_validator(first, options) => {}
             Some((first_model, first)) => {
+                let with_both = if are_of_kinds {
+                    with_validator(first, options)
+                } else {
+                    None
+                };
+                if let Some(with_both) = with_both {
+                    *first = with_both;
+                    return;
+                }
                 let error = SchemaError::ConflictingOptions {
                     namespace: namespace.to_owned(),
                     models: [*first_model, model],
@@ -237,30 +245,30 @@ impl Declarations {
     }
 }
 
-/// Adds the validator of another kind of documents to options that are equal except for the validator. Returns whether they are.
-fn add_validator(first: &mut Document, other: &Document) -> bool {
+/// The options with the validator of another kind of documents as well. `None` if they differ in more than the validator.
+fn with_validator(first: &Document, other: &Document) -> Option<Document> {
     const VALIDATOR: &str = "validator";
     let without = |options: &Document| {
         let mut options = options.clone();
         options.remove(VALIDATOR);
         options
     };
-    let (Ok(own), Ok(added)) = (first.get_document(VALIDATOR), other.get_document(VALIDATOR)) else {
-        return false;
-    };
+    let (own, added) = (
+        first.get_document(VALIDATOR).ok()?,
+        other.get_document(VALIDATOR).ok()?,
+    );
     if without(first) != without(other) {
-        return false;
+        return None;
     }
-    let mut kinds = own
-        .get_array("$or")
-        .cloned()
-        .unwrap_or_else(|_| vec![own.clone().into()]);
+    let kinds = own.get_array("$or").cloned();
+    let mut kinds = kinds.unwrap_or_else(|_| vec![own.clone().into()]);
     let added = Bson::from(added.clone());
     if !kinds.contains(&added) {
         kinds.push(added);
     }
-    first.insert(VALIDATOR, doc! { "$or": kinds });
-    true
+    let mut options = first.clone();
+    options.insert(VALIDATOR, doc! { "$or": kinds });
+    Some(options)
 }
 
 /// Adds a declaration unless an equal one is present.
