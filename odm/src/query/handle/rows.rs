@@ -69,6 +69,8 @@ impl<D: Model> Collection<D> {
     /// # Ok(()) });
     /// ```
     #[must_use]
+    #[doc(alias = "tenant")]
+    #[doc(alias = "row_level")]
     pub fn scoped(&self, rows: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         let rows = filter_of::<D>(rows).and_then(Rows::of::<D>);
         let rows = match self.rows.as_deref() {
