@@ -84,7 +84,27 @@ fn pascal(name: &str) -> String {
     out
 }
 
-/// Converts `CustomerId` to `customer_id`, which is also the name of a variant's accessor.
+/// The name of the accessor of a variant: `customer_id` for `CustomerId`, `url` for `URL`, `http_server` for `HTTPServer`, `ipv4` for
+/// `IPv4`.
+pub(crate) fn accessor(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let is_lower = |i: usize| chars.get(i).is_some_and(|c| c.is_lowercase());
+    // The `v` of a version is not the begin of a word.
+    let is_version =
+        |i: usize| chars.get(i) == Some(&'v') && chars.get(i + 1).is_some_and(char::is_ascii_digit);
+    let mut out = String::with_capacity(name.len() + 4);
+    for (i, c) in chars.iter().enumerate() {
+        let is_begin = c.is_uppercase() && i > 0;
+        let ends_word = i > 0 && (!chars[i - 1].is_uppercase() || (is_lower(i + 1) && !is_version(i + 1)));
+        if is_begin && ends_word && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+/// Converts `CustomerId` to `customer_id`, as serde does.
 pub(crate) fn snake(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     for (i, c) in name.char_indices() {
@@ -106,6 +126,26 @@ fn lower_first(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn abbreviations_are_one_word_of_an_accessor() {
+        let names = [
+            ("CustomerId", "customer_id"),
+            ("URL", "url"),
+            ("HTTPServer", "http_server"),
+            ("IPv4", "ipv4"),
+            ("IPv4Address", "ipv4_address"),
+            ("XAxis", "x_axis"),
+            ("UserID", "user_id"),
+            ("V2", "v2"),
+            ("A", "a"),
+            ("Sha256Sum", "sha256_sum"),
+            ("snake_Case", "snake_case"),
+        ];
+        for (variant, expected) in names {
+            assert_eq!(accessor(variant), expected);
+        }
+    }
 
     #[test]
     fn fields_and_variants_follow_every_rule() {

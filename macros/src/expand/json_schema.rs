@@ -155,7 +155,7 @@ pub(super) fn enumeration(variants: &[Variant]) -> TokenStream {
 }
 
 fn variant(variant: &Variant) -> TokenStream {
-    let object = quote!(__m::ObjectSchema::default());
+    let object = quote!(<__m::ObjectSchema as ::core::default::Default>::default());
     let content = match &variant.content {
         Content::None if variant.contents.is_empty() => quote!(__m::BsonDocument::new()),
         Content::None => unknown(&variant.contents),

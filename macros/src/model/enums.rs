@@ -4,7 +4,7 @@ use syn::Ident;
 use syn::ext::IdentExt;
 
 use crate::{
-    case::{Rule, snake},
+    case::{self, Rule},
     diagnostics::Sink,
     model::{Accessor, AccessorKind, Body, Content, Place, Variant, encrypted, fields, fresh},
     parse::{self, Name, Parsed, Shape},
@@ -198,7 +198,10 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         is_converted: matches!(variant.shape.fields(), [field] if is_converted(field)),
         docs: variant.docs.clone(),
         accessor: accessor(variant),
-        is: Ident::new(&format!("is_{}", snake(&rust_name)), variant.ident.span()),
+        is: Ident::new(
+            &format!("is_{}", case::accessor(&rust_name)),
+            variant.ident.span(),
+        ),
         place,
         content,
     }
@@ -225,7 +228,10 @@ fn is_converted(field: &parse::Field) -> bool {
 
 /// The accessor of a variant. Raw if the name is a keyword.
 pub(super) fn accessor(variant: &parse::Variant) -> Ident {
-    let (name, span) = (snake(&variant.ident.unraw().to_string()), variant.ident.span());
+    let (name, span) = (
+        case::accessor(&variant.ident.unraw().to_string()),
+        variant.ident.span(),
+    );
     match syn::parse_str::<Ident>(&name) {
         Ok(_) => Ident::new(&name, span),
         Err(_) => Ident::new_raw(&name, span),

@@ -193,6 +193,14 @@ pub enum Error {
         /// Why the value has no BSON form.
         source: ValueError,
     },
+    /// A document to insert or to replace has another value than the [scope](crate::Collection::scoped) of the handle requires. Nothing
+    /// was sent. A web application should reply as if the client has no right to the document.
+    OutOfScope {
+        /// `database.collection`.
+        collection: String,
+        /// The dotted path of the field.
+        path: String,
+    },
     /// A filter that is known to be invalid, or a filter without conditions in a write. Nothing
     /// was sent.
     InvalidFilter {
@@ -432,6 +440,12 @@ impl fmt::Display for Error {
             Error::InvalidPageToken => f.write_str("the page token was not issued by this query"),
             Error::Encode { path, source } => {
                 write!(f, "cannot encode {}: {source}", Location(path, "the document"))
+            }
+            Error::OutOfScope { collection, path } => {
+                write!(
+                    f,
+                    "`{path}` of the document for {collection} does not have the value that the scope of the handle requires"
+                )
             }
             Error::InvalidFilter { path, reason } => {
                 write!(

@@ -408,6 +408,8 @@ impl Database {
     /// # Ok(()) });
     /// ```
     #[must_use]
+    #[doc(alias = "in_database")]
+    #[doc(alias = "with_name")]
     pub fn in_db(&self, name: &str) -> Self {
         Database::new(self.inner.with_name(name))
     }

@@ -133,6 +133,24 @@ impl Error {
         }
     }
 
+    /// Whether a document does not belong to the [scope](crate::Collection::scoped) of the handle that should have written it, also as a
+    /// write of a bulk write.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let own = orders.scoped(|o| o.customer().eq(2));
+    /// assert!(own.insert_one(&order(4)).await.unwrap_err().is_out_of_scope());
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn is_out_of_scope(&self) -> bool {
+        match self {
+            Error::OutOfScope { .. } => true,
+            Error::InvalidBulkWrite { source, .. } => source.is_out_of_scope(),
+            _ => false,
+        }
+    }
+
     /// Whether the deployment is temporarily unavailable, so that the same call can succeed later;
     /// see [`driver::Error::is_unavailable`].
     ///

@@ -16,7 +16,7 @@ use crate::{
             nav,
             shape::Joined,
         },
-        handle::{marks::Marks, soft_delete::Scope},
+        handle::{Collection, marks::Marks, soft_delete::Scope, source::Source},
     },
     term::{
         expr::{Operand, parts},
@@ -63,7 +63,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
             max_depth: None,
             restrict: None,
             marks: Marks::default(),
-            scope: Scope::default(),
+            source: Source::default(),
             joined: PhantomData,
         }
     }
@@ -78,7 +78,7 @@ pub struct GraphLookup<In, S, J: Joined<S>, C> {
     restrict: Option<std::result::Result<Document, Box<crate::Error>>>,
     /// What the filter reads of encrypted fields.
     marks: Marks,
-    scope: Scope,
+    source: Source,
     joined: Types<J>,
 }
 
@@ -161,7 +161,30 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     where
         J::Foreign: SoftDelete,
     {
-        self.scope = Scope::All;
+        self.source.set_scope(Scope::All);
+        self
+    }
+
+    /// Joins the documents that a handle finds, as [`Lookup::within`](crate::aggregate::Lookup::within) does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// # #[derive(Document)] #[document(collection = "staff")]
+    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
+    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
+    /// let active = db.collection::<Person>().scoped(|p| p.active().eq(true));
+    /// let chains = Pipeline::<Person>::new().graph_lookup::<Chain>().within(&active);
+    /// let chains = chains.on(|p| p.boss(), |p| p.boss(), |p| p._id());
+    /// assert!(chains.to_string().contains(r#""restrictSearchWithMatch": {"active": {"$eq": true}}"#));
+    /// # Ok(()) });
+    /// ```
+    pub fn within(mut self, handle: &Collection<J::Foreign>) -> Self
+    where
+        J::Foreign: Model,
+    {
+        self.from = Some(handle.name().to_owned());
+        self.source = Source::of(handle);
+        self.pipeline.stages.marks.note_database(self.source.database());
         self
     }
 
@@ -186,7 +209,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     where
         J::Foreign: SoftDelete,
     {
-        self.scope = Scope::Deleted;
+        self.source.set_scope(Scope::Deleted);
         self
     }
 
@@ -220,9 +243,10 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
         let mut pipeline = self.pipeline;
         pipeline.stages.marks.note_joined::<J::Foreign>(&collection);
         pipeline.stages.marks.add_joined(self.marks, None);
-        let restrict = match (self.restrict, self.scope.condition::<J::Foreign>()) {
-            (Some(Ok(given)), Some(scope)) => Some(Ok(doc! { "$and": [given, scope] })),
-            (None, scope) => scope.map(Ok),
+        let restrict = match (self.restrict, self.source.condition::<J::Foreign>()) {
+            (_, Err(error)) => Some(Err(Box::new(error))),
+            (Some(Ok(given)), Ok(Some(scope))) => Some(Ok(doc! { "$and": [given, scope] })),
+            (None, Ok(scope)) => scope.map(Ok),
             (given, _) => given,
         };
         let all = [

@@ -11,7 +11,7 @@ use crate::{
     path::{AsPath, Types, Variable, field::Field, marker::Readable, value_path},
     query::{
         aggregate::{Pipeline, nav, shape::Joined, stages::replaced},
-        handle::soft_delete::Scope,
+        handle::{Collection, soft_delete::Scope, source::Source},
     },
     term::expr::{Raw, field_name, parts, variable, with_variable},
 };
@@ -81,7 +81,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         Lookup {
             pipeline: self,
             from: None,
-            scope: Scope::default(),
+            source: Source::default(),
             joined: PhantomData,
         }
     }
@@ -134,6 +134,27 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         let inner = inner.joined::<F>();
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
+    }
+}
+
+impl<In: Model, S> Pipeline<In, S> {
+    /// Reads the documents that a handle finds, in a [lookup](Lookup::pipeline) or a [union](Pipeline::union_with): those of its
+    /// [scope](crate::Collection::scoped), live or soft-deleted ones. The name of the collection is that of the lookup or the union.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let own = orders.scoped(|o| o.customer().eq(1));
+    /// let twice = own.aggregate().union_with_collection::<Order>("old_orders", |o| o.within(&own));
+    /// assert_eq!(twice.all().await?.len(), 1);
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// The pipeline fails with [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) if it runs in another database than that of the
+    /// handle.
+    pub fn within(mut self, handle: &Collection<In>) -> Self {
+        self.stages = self.stages.within(Source::of(handle));
+        self
     }
 }
 
@@ -190,7 +211,7 @@ impl<In, S> Pipeline<In, S> {
 pub struct Lookup<In, S, J, C> {
     pipeline: Pipeline<In, S, C>,
     from: Option<String>,
-    scope: Scope,
+    source: Source,
     joined: Types<J>,
 }
 
@@ -215,6 +236,29 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     /// ```
     pub fn from(mut self, collection: impl Into<String>) -> Self {
         self.from = Some(collection.into());
+        self
+    }
+
+    /// Joins the documents that a handle finds: those of its [scope](crate::Collection::scoped), live or soft-deleted ones, in the
+    /// collection with its name. Without it, a lookup reads all live documents of the model's collection, also from a scoped handle.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// # #[derive(Debug, Shape)] struct WithOrders { #[document(flatten)] customer: Customer, orders: Vec<Order> }
+    /// let own = orders.scoped(|o| o.total().gte(600));
+    /// let joined = customers.aggregate().lookup::<WithOrders>().within(&own).on(|c| c.id(), |o| o.customer());
+    /// let found = joined.all().await?;
+    /// assert!(found.iter().flat_map(|c| &c.orders).all(|o| o.total >= 600));
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// The pipeline fails with [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) if it runs in another database than that of the
+    /// handle, or if the model of the handle is not that of the stage.
+    pub fn within<F: Model>(mut self, handle: &Collection<F>) -> Self {
+        self.from = Some(handle.name().to_owned());
+        self.source = Source::of(handle);
+        self.pipeline.stages.marks.note_database(self.source.database());
         self
     }
 
@@ -243,7 +287,7 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     where
         J::Foreign: SoftDelete,
     {
-        self.scope = Scope::All;
+        self.source.set_scope(Scope::All);
         self
     }
 
@@ -271,7 +315,7 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     where
         J::Foreign: SoftDelete,
     {
-        self.scope = Scope::Deleted;
+        self.source.set_scope(Scope::Deleted);
         self
     }
 
@@ -329,8 +373,12 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     {
         let local = name(&local(nav::<S>()));
         let foreign = name(&foreign(nav::<J::Foreign>()));
-        let scope = self.scope.condition::<J::Foreign>();
-        let scope = scope.map(|condition| Ok(Bson::Array(vec![doc! { "$match": condition }.into()])));
+        let scope = match self.source.condition::<J::Foreign>() {
+            Ok(condition) => {
+                condition.map(|condition| Ok(Bson::Array(vec![doc! { "$match": condition }.into()])))
+            }
+            Err(error) => Some(Err(Box::new(error))),
+        };
         self.stage::<J::Foreign>([
             ("localField", Some(local)),
             ("foreignField", Some(foreign)),
@@ -374,8 +422,13 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self,
         pipeline: impl FnOnce(S::Nav<F, Variable>, Pipeline<F>) -> Pipeline<F, J::Foreign>,
     ) -> Pipeline<In, J, C> {
+        let source = self.source.clone();
         let (root, marks, inner) = with_variable("outer", |name| {
-            let mut inner = pipeline(variable::<F, S>(name), Pipeline::new()).into_stages();
+            let begun = Pipeline {
+                stages: Stages::new().within(source),
+                ..Pipeline::new()
+            };
+            let mut inner = pipeline(variable::<F, S>(name), begun).into_stages();
             let marks = std::mem::take(&mut inner.marks);
             (doc! { name: "$$ROOT" }, marks, inner.joined::<F>())
         });

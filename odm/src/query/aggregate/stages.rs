@@ -7,7 +7,7 @@ use crate::{
         error::{Error, Result},
     },
     models::model::Model,
-    query::handle::{marks::Marks, soft_delete::Scope},
+    query::handle::{marks::Marks, soft_delete::Scope, source::Source},
     term::expr::{Acc, Expr, Raw, parts},
 };
 
@@ -16,8 +16,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Stages {
     all: std::result::Result<Vec<Document>, Box<Error>>,
-    /// Which documents of a model with soft deletion the pipeline reads in a lookup or a union.
-    scope: Scope,
+    /// Which documents the pipeline reads in a lookup or a union.
+    source: Source,
     /// What the stages read of encrypted fields.
     pub(super) marks: Marks,
 }
@@ -26,7 +26,7 @@ impl Stages {
     pub(super) fn new() -> Self {
         Stages {
             all: Ok(Vec::new()),
-            scope: Scope::default(),
+            source: Source::default(),
             marks: Marks::default(),
         }
     }
@@ -71,7 +71,14 @@ impl Stages {
     }
 
     pub(super) fn in_scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
+        self.source.set_scope(scope);
+        self
+    }
+
+    /// Reads the documents of a handle in a lookup or a union.
+    pub(super) fn within(mut self, source: Source) -> Self {
+        self.marks.note_database(source.database());
+        self.source = source;
         self
     }
 
@@ -82,15 +89,15 @@ impl Stages {
 
     /// The stages of a pipeline over another collection, whose model is `F`.
     pub(super) fn joined<F: Model>(self) -> Raw {
-        Ok(array(self.scope.of_stages::<F>(self.all?)))
+        Ok(array(self.source.of_stages::<F>(self.all?)?))
     }
 
     /// The stages of a pipeline over the documents of the surrounding one.
     pub(super) fn facet(self) -> Raw {
-        if self.scope != Scope::default() {
+        if !self.source.is_default() {
             return Err(Box::new(Error::pipeline(
                 "$facet",
-                "a facet reads the documents of its pipeline; call `with_deleted` or `only_deleted` on the collection",
+                "a facet reads the documents of its pipeline; call `with_deleted`, `only_deleted` or `scoped` on the collection",
             )));
         }
         self.nested()

@@ -291,7 +291,7 @@ impl<'c, D: Model> Gate<'c, D> {
     /// A document to write, without the field that the server adds: it computes its value again.
     pub(in crate::query) fn document(&self, raw: RawDocumentBuf) -> Result<Sendable<RawDocumentBuf>> {
         if let Some(rows) = self.rows {
-            rows.check_document(&raw)?;
+            rows.check_document(&raw, self.collection.namespace())?;
         }
         self.check_documents()?;
         if !self.is_encrypted() {

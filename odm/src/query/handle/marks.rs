@@ -55,6 +55,8 @@ pub(crate) struct Marks {
     /// Whether such a filter is one of documents with encrypted fields.
     has_raw_filter: bool,
     joined: Vec<JoinedModel>,
+    /// The databases of the handles whose documents it joins.
+    databases: Vec<String>,
     /// The encrypted fields that projections have kept, whose types do not show that they are encrypted.
     kept: Vec<String>,
 }
@@ -144,6 +146,11 @@ impl Marks {
             }));
     }
 
+    /// Notes the database of a handle whose documents a stage reads.
+    pub(crate) fn note_database(&mut self, database: Option<&str>) {
+        self.databases.extend(database.map(str::to_owned));
+    }
+
     /// Adds the marks of a pipeline, or of a filter, that reads the documents of this one. `name`: the field of its results.
     pub(crate) fn add(&mut self, mut inner: Self, name: Option<&str>) {
         if self.form == Form::Changed {
@@ -162,6 +169,7 @@ impl Marks {
         self.has_raw_part |= inner.has_raw_part;
         self.has_raw_filter |= inner.has_raw_filter;
         self.joined.extend(inner.joined);
+        self.databases.extend(inner.databases);
     }
 
     /// Rejects what would send the value of an encrypted field as it is. A client that encrypts is required to encrypt the fields
@@ -171,6 +179,16 @@ impl Marks {
         collection: &Collection<D>,
         protection: Protection,
     ) -> Result<()> {
+        let own = &collection.namespace().database;
+        if let Some(other) = self.databases.iter().find(|database| *database != own) {
+            return Err(Error::pipeline(
+                "",
+                format!(
+                    "a stage reads documents of a handle in the database `{other}`, and the pipeline runs in `{own}`: the server joins \
+                     collections of one database"
+                ),
+            ));
+        }
         for joined in &self.joined {
             joined.fields.as_ref().map_err(protection::invalid)?;
         }

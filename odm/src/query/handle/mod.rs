@@ -25,6 +25,7 @@ pub(crate) mod rules;
 pub(crate) mod settings;
 pub(crate) mod sharded;
 pub(crate) mod soft_delete;
+pub(crate) mod source;
 pub(crate) mod stages;
 
 /// A collection whose documents are `D`.

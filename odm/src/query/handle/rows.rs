@@ -6,7 +6,7 @@ use crate::{
     ast::filter::{Leaf, Mark, Node, Op},
     base::{
         bson::{Bson, Document, RawDocument},
-        error::{Error, Result, ValueError},
+        error::{Error, Result},
     },
     document::decode::lookup,
     driver::Namespace,
@@ -47,12 +47,12 @@ impl<D: Model> Collection<D> {
     /// The filter consists of `eq` and `is_in` of fields outside of arrays, combined by `&`, that are neither encrypted nor maintained by
     /// the ODM. With another filter, and with one without conditions, calls fail with [`Error::InvalidFilter`] before anything is sent.
     ///
-    /// - Change events have their condition on the full document: without one, as of deletes and, by default, of updates, they are
-    ///   left out.
+    /// - Change events have their condition on the full document, which updates have by `UpdateLookup`: deletes have none, and are left
+    ///   out.
     /// - [`estimated_count`](Collection::estimated_count), raw writes of [`bulk`](Collection::bulk), and stages that write into the
     ///   collection itself, are errors.
-    /// - The collections that a lookup or a union reads have no scope: add a `match_` to their pipelines. The collection itself cannot be
-    ///   joined or united, and stages that return other documents, such as `$collStats`, are errors.
+    /// - The collections that a lookup or a union reads have no scope of their own: give it the handle of the other collection by
+    ///   [`within`](crate::aggregate::Lookup::within). The collection itself cannot be joined or united, and stages that return other documents, such as `$collStats`, are errors.
     /// - The server compares by the collation of a call or a collection, also in the condition of the scope: with one that ignores case,
     ///   a scope of "acme" includes the documents of "ACME".
     ///
@@ -69,6 +69,8 @@ impl<D: Model> Collection<D> {
     /// # Ok(()) });
     /// ```
     #[must_use]
+    #[doc(alias = "tenant")]
+    #[doc(alias = "row_level")]
     pub fn scoped(&self, rows: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         let rows = filter_of::<D>(rows).and_then(Rows::of::<D>);
         let rows = match self.rows.as_deref() {
@@ -147,16 +149,14 @@ impl Rows {
     }
 
     /// Rejects a document to write that is not one of the rows.
-    pub(in crate::query) fn check_document(&self, document: &RawDocument) -> Result<()> {
+    pub(in crate::query) fn check_document(&self, document: &RawDocument, own: &Namespace) -> Result<()> {
         for Fixed { path, values } in &self.fixed {
             let found = lookup(document, path).unwrap_or(Bson::Null);
             if !values.iter().any(|value| is_equal(value, &found)) {
-                return Err(Error::encode(
-                    path,
-                    ValueError::new(
-                        "the field does not have the value that the scope of the handle requires",
-                    ),
-                ));
+                return Err(Error::OutOfScope {
+                    collection: own.to_string(),
+                    path: path.clone(),
+                });
             }
         }
         Ok(())
@@ -415,7 +415,7 @@ mod tests {
         let scope = rows(Node::leaf("a.b", Op::In(vec![1.into(), "x".into()]))).unwrap();
         let check = |document: Document| {
             let raw = crate::base::bson::to_raw_document(&document).unwrap();
-            scope.check_document(&raw)
+            scope.check_document(&raw, &Namespace::new("shop", "orders"))
         };
         for value in [Bson::Int32(1), Bson::Int64(1), Bson::Double(1.0), "x".into()] {
             assert!(check(doc! { "a": { "b": value.clone() } }).is_ok(), "{value}");

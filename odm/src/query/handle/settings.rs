@@ -111,6 +111,7 @@ impl<D> Collection<D> {
     /// # Ok(()) });
     /// ```
     #[must_use]
+    #[doc(alias = "with_name")]
     pub fn named(&self, name: &str) -> Self {
         self.with_inner(self.inner.with_name(name))
     }
@@ -124,6 +125,7 @@ impl<D> Collection<D> {
     /// # Ok(()) });
     /// ```
     #[must_use]
+    #[doc(alias = "in_database")]
     pub fn in_db(&self, database: &str) -> Self {
         self.with_inner(self.inner.in_database(database))
     }

@@ -19,6 +19,7 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::MoreThanOne { .. } => "more_than_one",
         Error::InvalidPageToken => "invalid_page_token",
         Error::Encode { .. } => "encode",
+        Error::OutOfScope { .. } => "out_of_scope",
         Error::InvalidFilter { .. } => "invalid_filter",
         Error::InvalidUpdate { .. } => "invalid_update",
         Error::InvalidPipeline { .. } => "invalid_pipeline",

@@ -69,6 +69,7 @@ impl<D: Model> Collection<D> {
     /// assert_eq!(orders.count(|o| o.total().gt(100)).await?, 2);
     /// # Ok(()) });
     /// ```
+    #[doc(alias = "count_documents")]
     pub fn count(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Count<'_, D> {
         Count::new(self, filter_of(filter))
     }
@@ -81,6 +82,7 @@ impl<D: Model> Collection<D> {
     /// assert_eq!(orders.estimated_count().await?, 3);
     /// # Ok(()) });
     /// ```
+    #[doc(alias = "estimated_document_count")]
     pub fn estimated_count(&self) -> EstimatedCount<'_> {
         EstimatedCount::new(self)
     }

@@ -89,6 +89,23 @@ impl Pattern {
         Self::new(pattern)
     }
 
+    /// Matches strings that are equal to the text. With [`ignore_case`](Pattern::ignore_case) they can differ in case; a
+    /// collation (`strength: 2`) does the same and can use an index. Without it use [`eq`](crate::FilterOps::eq).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().note().regex(Pattern::equal_to("a.b").ignore_case());
+    /// assert_eq!(filter.to_string(), r#"{"note": {"$regex": "^a\\.b\\z", "$options": "i"}}"#);
+    /// ```
+    #[must_use]
+    pub fn equal_to(text: &str) -> Self {
+        let mut pattern = String::with_capacity(text.len() + 3);
+        pattern.push('^');
+        push_escaped(&mut pattern, text);
+        pattern.push_str(r"\z");
+        Self::new(pattern)
+    }
+
     /// Ignores case (option `i`). Default: case-sensitive.
     ///
     /// ```

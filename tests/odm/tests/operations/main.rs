@@ -28,6 +28,7 @@ mod negations;
 mod nested_arrays;
 mod pages;
 mod queries;
+mod random_filters;
 mod saves;
 mod schema;
 mod schema_builds;

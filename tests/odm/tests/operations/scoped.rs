@@ -7,7 +7,7 @@ use std::pin::Pin;
 use crate::common::Env;
 use marula::bson::{DateTime, doc};
 use marula::driver::WriteModel;
-use marula::{Collection, Document, Error, Filter, Result, Update, prelude::*};
+use marula::{Collection, Document, Error, Filter, Result, Shape, Update, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -255,7 +255,7 @@ async fn writes_outside_of_the_scope_are_errors_that_name_the_field() {
             .unwrap_err(),
     ] {
         assert!(
-            matches!(&error, Error::Encode { path, .. } if path == "tenant"),
+            error.is_out_of_scope() && matches!(&error, Error::OutOfScope { path, .. } if path == "tenant"),
             "{error:?}"
         );
     }
@@ -321,5 +321,140 @@ async fn change_events_of_other_scopes_are_left_out() {
     all.insert_many([note(1, 2), note(2, 1)]).await.unwrap();
     let event = events.try_next().await.unwrap().expect("an event");
     assert_eq!(event.full_document, Some(note(2, 1)));
+    env.stop().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "tenants")]
+struct Tenant {
+    _id: i64,
+    parent: Option<i64>,
+}
+
+#[derive(Debug, Shape)]
+struct WithNotes {
+    #[document(flatten)]
+    tenant: Tenant,
+    notes: Vec<Note>,
+}
+
+#[derive(Debug, Shape)]
+struct WithParents {
+    #[document(flatten)]
+    tenant: Tenant,
+    parents: Vec<Tenant>,
+}
+
+fn joined_ids(found: &[WithNotes]) -> Vec<Vec<i64>> {
+    let of = |with_notes: &WithNotes| with_notes.notes.iter().map(|note| note._id).collect();
+    found.iter().map(of).collect()
+}
+
+/// Live documents of the tenants 1 (1, 5) and 2 (2), deleted ones of both (3, 4).
+#[tokio::test]
+async fn joins_within_a_handle_read_its_documents() {
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>().named("their_notes");
+    notes.insert_many(stored()).await.unwrap();
+    notes.insert_one(&note(5, 1)).await.unwrap();
+    let tenants = env.db.collection::<Tenant>();
+    for (id, parent) in [(1, Some(2)), (2, Some(3)), (3, None)] {
+        tenants.insert_one(&Tenant { _id: id, parent }).await.unwrap();
+    }
+    let own = notes.scoped(|n| n.tenant().eq(1));
+    let lookup = || tenants.aggregate().sort(|t| t._id().asc()).lookup::<WithNotes>();
+    let found = lookup()
+        .within(&own)
+        .on(|t| t._id(), |n| n.tenant())
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(joined_ids(&found), [vec![1, 5], vec![], vec![]]);
+    assert_eq!(found[0].tenant._id, 1);
+    let deleted = own.only_deleted();
+    let found = lookup()
+        .within(&deleted)
+        .on(|t| t._id(), |n| n.tenant())
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(joined_ids(&found), [vec![3], vec![], vec![]]);
+    // The handle given to the lookup, and that of the inner pipeline.
+    let found = lookup()
+        .within(&own)
+        .pipeline::<Note>(|_, notes| notes.sort(|n| n._id().desc()));
+    assert_eq!(joined_ids(&found.all().await.unwrap()), vec![vec![5, 1]; 3]);
+    let found = lookup()
+        .from("their_notes")
+        .pipeline::<Note>(|_, notes| notes.within(&own).sort(|n| n._id().desc()).limit(1));
+    assert_eq!(joined_ids(&found.all().await.unwrap()), vec![vec![5]; 3]);
+    let united = notes
+        .named("no_notes")
+        .aggregate()
+        .union_with_collection::<Note>("their_notes", |notes| notes.within(&own))
+        .sort(|n| n._id().asc());
+    assert_eq!(ids(united.all().await.unwrap()), [1, 5]);
+    let odd = tenants.scoped(|t| t._id().is_in([1, 2]));
+    let chains = tenants
+        .aggregate()
+        .sort(|t| t._id().asc())
+        .graph_lookup::<WithParents>()
+        .within(&odd)
+        .on(|t| t.parent(), |t| t.parent(), |t| t._id());
+    let chains = chains.all().await.unwrap();
+    let parents: Vec<usize> = chains.iter().map(|chain| chain.parents.len()).collect();
+    assert_eq!((parents, chains[0].tenant._id), (vec![1, 0, 0], 1));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn joins_within_a_handle_that_cannot_be_joined_are_errors() {
+    let env = Env::start().await;
+    let (notes, tenants) = (env.db.collection::<Note>(), env.db.collection::<Tenant>());
+    let lookup = || tenants.aggregate().lookup::<WithNotes>();
+    let elsewhere = notes.in_db("elsewhere");
+    let invalid = notes.scoped(|n| n.tenant().gt(1));
+    let other = tenants.scoped(|t| t._id().eq(1));
+    for (pipeline, text) in [
+        (
+            lookup().within(&elsewhere).on(|t| t._id(), |n| n.tenant()),
+            "the database `elsewhere`",
+        ),
+        (
+            lookup().pipeline::<Note>(|_, notes| notes.within(&elsewhere)),
+            "the database `elsewhere`",
+        ),
+        (lookup().within(&invalid).on(|t| t._id(), |n| n.tenant()), "scope"),
+        (
+            lookup().within(&other).on(|t| t._id(), |n| n.tenant()),
+            "one of the model `Tenant`",
+        ),
+        (
+            lookup().within(&other).pipeline::<Note>(|_, notes| notes),
+            "one of the model `Tenant`",
+        ),
+    ] {
+        let error = pipeline.all().await.unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    env.stop().await;
+}
+
+/// An update has a full document, so that it is seen without a setting.
+#[tokio::test]
+async fn updates_of_the_scope_are_watched() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let all = env.db.collection::<Note>();
+    all.insert_many([note(1, 1), note(2, 2)]).await.unwrap();
+    let mut events = all.scoped(|n| n.tenant().eq(1)).watch().await.unwrap();
+    all.update_all(|n| n.text().set("z")).await.unwrap();
+    all.insert_one(&note(6, 1)).await.unwrap();
+    for (id, text) in [(1, "z"), (6, "x")] {
+        let event = events.try_next().await.unwrap().expect("an event");
+        let found = event.full_document.expect("a document");
+        assert_eq!((found._id, found.text.as_str()), (id, text));
+    }
     env.stop().await;
 }

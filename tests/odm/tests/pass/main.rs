@@ -7,5 +7,6 @@ mod every_attribute;
 mod generics;
 mod macro_by_example;
 mod names_that_clash;
+mod no_implicit_prelude;
 mod numbers;
 mod opaque_types;
