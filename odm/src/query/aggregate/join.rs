@@ -10,7 +10,7 @@ use crate::{
     },
     path::{AsPath, Types, Variable, field::Field, marker::Readable, value_path},
     query::{
-        aggregate::{Pipeline, nav, shape::Joined, stages::replaced},
+        aggregate::{Pipeline, Stages, nav, shape::Joined, stages::replaced},
         handle::{Collection, soft_delete::Scope, source::Source},
     },
     term::expr::{Raw, field_name, parts, variable, with_variable},

@@ -272,7 +272,9 @@ async fn joins_read_the_kind_of_their_model() {
             })
         })
         .sort(|u| u._id().asc());
-    let found: Vec<i64> = users.all().await.unwrap().iter().map(|user| user._id).collect();
+    let found = users.all().await.unwrap();
+    assert!(found.iter().all(|user| user.user == 1));
+    let found: Vec<i64> = found.iter().map(|user| user._id).collect();
     assert_eq!(found, [1, 2, 11, 12]);
     env.stop().await;
 }
