@@ -12,6 +12,8 @@ mod live_feed;
 mod migrations;
 #[path = "../../multi_tenant/main.rs"]
 mod multi_tenant;
+#[path = "../../workspaces/main.rs"]
+mod workspaces;
 
 mod checks_analytics;
 mod checks_blog;
@@ -19,6 +21,7 @@ mod checks_inventory;
 mod checks_live_feed;
 mod checks_migrations;
 mod checks_multi_tenant;
+mod checks_workspaces;
 
 use marula::Database;
 use marula_examples::deployment::Deployment;

@@ -479,6 +479,8 @@
 //! # drop(count); Ok(()) });
 //! ```
 //!
+//! More is on the page [Tenants](super::tenants).
+//!
 //! # A collection or a database for each tenant
 //!
 //! Each needs its own [`Schema::sync`](crate::schema::Schema::sync); otherwise it has no index but that of `_id`.

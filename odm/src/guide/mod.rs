@@ -13,6 +13,7 @@
 //! | [Pages](pages) | pages by number and by token |
 //! | [Projections and aggregation](aggregation) | parts of documents, pipelines, shapes |
 //! | [Relations](relations) | references, loading without one query for each document, lookups |
+//! | [Tenants](tenants) | scopes, joins within them, a collection or a database for each tenant |
 //! | [Transactions](transactions) | closures, guards, versions |
 //! | [Change streams](change_streams) | events, filters, resume tokens |
 //! | [Indexes and start-up in production](schema) | declarations, plans, modes, the lease, the command line |
@@ -80,6 +81,7 @@ pub mod queries;
 pub mod relations;
 pub mod schema;
 pub mod serde;
+pub mod tenants;
 pub mod testing;
 pub mod timeouts;
 pub mod transactions;
