@@ -206,8 +206,11 @@ mod symbol;
 ///
 /// Every write stores the kind, and an update cannot change it. Every filter, pipeline, join and change stream of a `Collection<Click>` has the
 /// condition `kind: "click"`; `estimated_count` has none, and counts the documents of all kinds. A document of another kind, which only
-/// stages in BSON can return, is an error of decoding. The validators of `json_schema` of all kinds that are registered
-/// with a schema become one. A unique index holds for all kinds, unless it is `partial`.
+/// stages in BSON can return, is an error of decoding. A validator of `json_schema`, a unique index and a TTL index hold for the documents
+/// of the kind only; for the latter two a schema adds the kind to `partialFilterExpression`.
+///
+/// Documents that were stored before the model had a kind are not found, also by `migrate`: first set the field, by a model of the
+/// collection without `kind` or by `driver()`.
 ///
 /// # Options of the collection
 ///

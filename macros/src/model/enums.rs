@@ -232,8 +232,10 @@ pub(super) fn accessor(variant: &parse::Variant) -> Ident {
         case::accessor(&variant.ident.unraw().to_string()),
         variant.ident.span(),
     );
-    match syn::parse_str::<Ident>(&name) {
-        Ok(_) => Ident::new(&name, span),
-        Err(_) => Ident::new_raw(&name, span),
+    match name.as_str() {
+        // These cannot be raw.
+        "super" | "crate" | "self" => Ident::new(&format!("{name}_"), span),
+        name if syn::parse_str::<Ident>(name).is_ok() => Ident::new(name, span),
+        name => Ident::new_raw(name, span),
     }
 }

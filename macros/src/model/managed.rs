@@ -107,10 +107,12 @@ fn model_kind(parsed: &Parsed, named: &[parse::Field], given: &parse::ModelKind,
         given.field(),
         given.field.as_ref().map_or(given.span, syn::LitStr::span),
     );
-    let stored = |f: &parse::Field| fields::stored_name(f, parsed.serde.rename_all);
-    let other = named
-        .iter()
-        .find(|f| stored(f).as_deref() == Some(field.as_str()));
+    let is_stored = |f: &&parse::Field| !f.serde.skipped && f.serde.flatten.is_none();
+    let has_name = |f: &&parse::Field| {
+        fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some(field.as_str())
+            || f.serde.aliases.contains(&field)
+    };
+    let other = named.iter().filter(is_stored).find(has_name);
     let version = parsed
         .attributes
         .schema_version

@@ -33,6 +33,12 @@ pub(super) fn check(parsed: &Parsed, fields: &[Field], managed: &Managed, sink: 
     let Some(series) = &options.time_series else {
         return;
     };
+    if let Some(kind) = &parsed.attributes.kind {
+        sink.at(
+            kind.span,
+            "a time series has no kinds: its updates and deletes can only have conditions on its meta field",
+        );
+    }
     check_managed(managed, sink);
     check_fields(series, fields, sink);
     for index in &parsed.attributes.indexes {

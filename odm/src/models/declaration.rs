@@ -48,7 +48,7 @@ impl CollectionDeclaration {
         Self::default()
     }
 
-    fn option(mut self, name: &str, value: impl Into<Bson>) -> Self {
+    pub(crate) fn option(mut self, name: &str, value: impl Into<Bson>) -> Self {
         self.options.insert(name, value.into());
         self
     }

@@ -68,14 +68,11 @@ impl<D: Model> Collection<D> {
     /// ```
     pub fn watch(&self) -> Watch<'_, D> {
         let pipeline = self.gate().map(|gate| gate.event_stages());
-        let mut action = self.inner.watch().with_type();
-        if pipeline.as_ref().is_ok_and(|stages| !stages.is_empty()) {
-            action = action.full_document(FullDocument::UpdateLookup);
-        }
         Watch {
             collection: self,
+            needs_document: pipeline.as_ref().is_ok_and(|stages| !stages.is_empty()),
             pipeline,
-            action: Ok(action),
+            action: Ok(self.inner.watch().with_type()),
         }
     }
 }
@@ -84,6 +81,8 @@ impl<D: Model> Collection<D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Watch<'a, D> {
     collection: &'a Collection<D>,
+    /// Whether the handle has a condition on the full document.
+    needs_document: bool,
     pipeline: Result<Vec<Document>>,
     action: Result<action::Watch<'a, DriverEvent>>,
 }
@@ -192,7 +191,10 @@ impl<'a, D: Model> Watch<'a, D> {
     fn run(self) -> impl Future<Output = Result<ChangeStream<D>>> + Send + use<'a, D> {
         let namespace = self.collection.namespace().clone();
         let opening = self.pipeline.and_then(|stages| {
-            let action = self.action?;
+            let mut action = self.action?;
+            if self.needs_document {
+                action = action.__default_full_document(FullDocument::UpdateLookup);
+            }
             Ok(action.pipeline(stages).into_future())
         });
         async move {

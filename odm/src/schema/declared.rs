@@ -89,9 +89,21 @@ impl Declarations {
     pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
         let namespace = format!("{database}.{collection}");
         let is_of_kind = D::BEHAVIOR.discriminator.is_some();
-        self.add_options(D::NAME, &namespace, collection, &D::collection(), is_of_kind);
+        self.add_options(
+            D::NAME,
+            &namespace,
+            collection,
+            &of_kind::<D>(D::collection()),
+            is_of_kind,
+        );
         self.add_encrypted(D::NAME, &namespace, collection, D::encrypted_fields());
-        self.add_indexes(D::NAME, &namespace, collection, D::indexes());
+        let indexes = D::indexes()
+            .into_iter()
+            .map(|index| match D::BEHAVIOR.discriminator {
+                Some(kind) => index.of_kind(kind.field, kind.value),
+                None => index,
+            });
+        self.add_indexes(D::NAME, &namespace, collection, indexes.collect());
         for mut index in D::search_indexes() {
             if let Some(field) = D::BEHAVIOR.soft_delete {
                 index.filter_by(field);
@@ -245,9 +257,22 @@ impl Declarations {
     }
 }
 
+const VALIDATOR: &str = "validator";
+
+/// The options with a validator that accepts documents of other kinds.
+fn of_kind<D: Model>(declaration: CollectionDeclaration) -> CollectionDeclaration {
+    let Some(kind) = D::BEHAVIOR.discriminator else {
+        return declaration;
+    };
+    let Ok(own) = declaration.options().get_document(VALIDATOR).cloned() else {
+        return declaration;
+    };
+    let is_other = doc! { kind.field: { "$ne": kind.value } };
+    declaration.option(VALIDATOR, doc! { "$or": [is_other, own] })
+}
+
 /// The options with the validator of another kind of documents as well. `None` if they differ in more than the validator.
 fn with_validator(first: &Document, other: &Document) -> Option<Document> {
-    const VALIDATOR: &str = "validator";
     let without = |options: &Document| {
         let mut options = options.clone();
         options.remove(VALIDATOR);
@@ -260,14 +285,16 @@ fn with_validator(first: &Document, other: &Document) -> Option<Document> {
     if without(first) != without(other) {
         return None;
     }
-    let kinds = own.get_array("$or").cloned();
+    let kinds = own.get_array("$and").cloned();
     let mut kinds = kinds.unwrap_or_else(|_| vec![own.clone().into()]);
     let added = Bson::from(added.clone());
     if !kinds.contains(&added) {
         kinds.push(added);
     }
+    // The order does not depend on that of the models.
+    kinds.sort_by_key(ToString::to_string);
     let mut options = first.clone();
-    options.insert(VALIDATOR, doc! { "$or": kinds });
+    options.insert(VALIDATOR, doc! { "$and": kinds });
     Some(options)
 }
 

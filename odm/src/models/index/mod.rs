@@ -326,6 +326,20 @@ impl IndexDeclaration {
         }
     }
 
+    /// The index of a model of one kind: a unique index and a TTL index are of its documents only.
+    pub(crate) fn of_kind(self, field: &str, value: &str) -> Self {
+        const PARTIAL: &str = "partialFilterExpression";
+        if !self.options.contains_key("unique") && !self.options.contains_key("expireAfterSeconds") {
+            return self;
+        }
+        let kind = doc! { field: { "$eq": value } };
+        let filter = match self.options.get_document(PARTIAL) {
+            Ok(given) => doc! { "$and": [given.clone(), kind] },
+            Err(_) => kind,
+        };
+        self.option(PARTIAL, filter)
+    }
+
     /// The language of a text index. Default: `english`.
     ///
     /// ```

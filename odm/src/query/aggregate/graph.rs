@@ -184,7 +184,6 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     {
         self.from = Some(handle.name().to_owned());
         self.source = Source::of(handle);
-        self.pipeline.stages.marks.note_database(self.source.database());
         self
     }
 
@@ -241,9 +240,12 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     {
         let collection = self.from.unwrap_or_else(|| J::Foreign::COLLECTION.to_owned());
         let mut pipeline = self.pipeline;
+        pipeline.stages.marks.note_handle(self.source.namespace());
         pipeline.stages.marks.note_joined::<J::Foreign>(&collection);
         pipeline.stages.marks.add_joined(self.marks, None);
-        let restrict = match (self.restrict, self.source.condition::<J::Foreign>()) {
+        let condition = self.source.check(&collection);
+        let condition = condition.and_then(|()| self.source.condition::<J::Foreign>());
+        let restrict = match (self.restrict, condition) {
             (_, Err(error)) => Some(Err(Box::new(error))),
             (Some(Ok(given)), Ok(Some(scope))) => Some(Ok(doc! { "$and": [given, scope] })),
             (None, Ok(scope)) => scope.map(Ok),

@@ -10,7 +10,7 @@ use crate::{
     },
     path::{AsPath, Types, Variable, field::Field, marker::Readable, value_path},
     query::{
-        aggregate::{Pipeline, Stages, nav, shape::Joined, stages::replaced},
+        aggregate::{Pipeline, nav, shape::Joined, stages::replaced},
         handle::{Collection, soft_delete::Scope, source::Source},
     },
     term::expr::{Raw, field_name, parts, variable, with_variable},
@@ -103,7 +103,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn union_with<F: Model>(self, pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>) -> Self {
-        self.union_with_collection(F::COLLECTION, pipeline)
+        self.union(None, pipeline)
     }
 
     /// The same as [`union_with`](Pipeline::union_with), with a collection of another name than the
@@ -121,17 +121,32 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn union_with_collection<F: Model>(
-        mut self,
+        self,
         collection: impl Into<String>,
         pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>,
     ) -> Self {
+        self.union(Some(collection.into()), pipeline)
+    }
+
+    /// `collection`: `None` is that of the handle, or of the model.
+    fn union<F: Model>(
+        mut self,
+        collection: Option<String>,
+        pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>,
+    ) -> Self {
         let mut inner = pipeline(Pipeline::new()).into_stages();
-        let collection = collection.into();
+        let own = || {
+            inner
+                .namespace()
+                .map_or(F::COLLECTION, |own| own.collection.as_str())
+        };
+        let collection = collection.unwrap_or_else(|| own().to_owned());
+        self.stages.marks.note_handle(inner.namespace());
         self.stages.marks.note_joined::<F>(&collection);
         self.stages
             .marks
             .add_joined(std::mem::take(&mut inner.marks), None);
-        let inner = inner.joined::<F>();
+        let inner = inner.joined::<F>(&collection, Source::default());
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
     }
@@ -139,13 +154,14 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
 
 impl<In: Model, S> Pipeline<In, S> {
     /// Reads the documents that a handle finds, in a [lookup](Lookup::pipeline) or a [union](Pipeline::union_with): those of its
-    /// [scope](crate::Collection::scoped), live or soft-deleted ones. The name of the collection is that of the lookup or the union.
+    /// [scope](crate::Collection::scoped), live or soft-deleted ones, in the collection with its name.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
     /// let own = orders.scoped(|o| o.customer().eq(1));
-    /// let twice = own.aggregate().union_with_collection::<Order>("old_orders", |o| o.within(&own));
-    /// assert_eq!(twice.all().await?.len(), 1);
+    /// let old = orders.named("old_orders").scoped(|o| o.customer().eq(1));
+    /// let both = own.aggregate().union_with::<Order>(|o| o.within(&old));
+    /// assert_eq!(both.all().await?.len(), 1);
     /// # Ok(()) });
     /// ```
     ///
@@ -258,7 +274,6 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     pub fn within<F: Model>(mut self, handle: &Collection<F>) -> Self {
         self.from = Some(handle.name().to_owned());
         self.source = Source::of(handle);
-        self.pipeline.stages.marks.note_database(self.source.database());
         self
     }
 
@@ -323,6 +338,7 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     fn stage<F: Model>(self, how: [(&'static str, Option<Raw>); 3]) -> Pipeline<In, J, C> {
         let from = self.from.unwrap_or_else(|| F::COLLECTION.to_owned());
         let mut pipeline = self.pipeline;
+        pipeline.stages.marks.note_handle(self.source.namespace());
         pipeline.stages.marks.note_joined::<F>(&from);
         let [first, second, third] = how;
         let all = [
@@ -373,7 +389,12 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     {
         let local = name(&local(nav::<S>()));
         let foreign = name(&foreign(nav::<J::Foreign>()));
-        let scope = match self.source.condition::<J::Foreign>() {
+        let from = self.from.as_deref().unwrap_or(J::Foreign::COLLECTION);
+        let condition = self
+            .source
+            .check(from)
+            .and_then(|()| self.source.condition::<J::Foreign>());
+        let scope = match condition {
             Ok(condition) => {
                 condition.map(|condition| Ok(Bson::Array(vec![doc! { "$match": condition }.into()])))
             }
@@ -422,17 +443,22 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self,
         pipeline: impl FnOnce(S::Nav<F, Variable>, Pipeline<F>) -> Pipeline<F, J::Foreign>,
     ) -> Pipeline<In, J, C> {
-        let source = self.source.clone();
+        let mut this = self;
         let (root, marks, inner) = with_variable("outer", |name| {
-            let begun = Pipeline {
-                stages: Stages::new().within(source),
-                ..Pipeline::new()
-            };
-            let mut inner = pipeline(variable::<F, S>(name), begun).into_stages();
+            let mut inner = pipeline(variable::<F, S>(name), Pipeline::new()).into_stages();
             let marks = std::mem::take(&mut inner.marks);
-            (doc! { name: "$$ROOT" }, marks, inner.joined::<F>())
+            if this.from.is_none() {
+                this.from = inner.namespace().map(|own| own.collection.clone());
+            }
+            this.pipeline.stages.marks.note_handle(inner.namespace());
+            let from = this.from.as_deref().unwrap_or(F::COLLECTION);
+            (
+                doc! { name: "$$ROOT" },
+                marks,
+                inner.joined::<F>(from, this.source.clone()),
+            )
         });
-        let mut joined = self.stage::<F>([
+        let mut joined = this.stage::<F>([
             ("let", Some(Ok(root.into()))),
             ("pipeline", Some(inner)),
             ("", None),

@@ -80,7 +80,7 @@ use std::marker::PhantomData;
 
 use crate::{
     ast::document_item::DocumentItem,
-    base::bson::{Bson, doc},
+    base::bson::{Bson, Document, doc},
     models::{
         model::Fields,
         projection::{self, Projection},
@@ -115,6 +115,15 @@ pub use write::{Merge, WhenMatched, WhenNotMatched, Written};
 /// The accessors of documents of type `S`.
 pub(crate) fn nav<S: Field>() -> Fields<S> {
     S::nav(Path::root())
+}
+
+/// Whether a `$project` gives a field another name, or computes one.
+fn renames(fields: &Document) -> bool {
+    fields.values().any(|value| match value {
+        Bson::Document(inner) => renames(inner),
+        Bson::Int32(_) | Bson::Int64(_) | Bson::Boolean(_) => false,
+        _ => true,
+    })
 }
 
 /// An aggregation pipeline that reads documents of type `In` and returns documents of type `S`. See
@@ -225,8 +234,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$match": {"$expr": {"$gt": ["$total", "$paid"]}}}]"#
     /// );
     /// ```
-    pub fn match_expr(self, condition: impl FnOnce(Fields<S>) -> Expr<S, bool>) -> Self {
+    pub fn match_expr(mut self, condition: impl FnOnce(Fields<S>) -> Expr<S, bool>) -> Self {
         let condition = condition(nav::<S>()).into_raw();
+        self.stages.marks.note_expression();
         self.stage("$match", condition.map(|c| doc! { "$expr": c }.into()))
     }
 
@@ -304,9 +314,11 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// ```
     pub fn select<P: Projection<S> + Field>(self) -> Pipeline<In, P, C> {
         let fields = projection::document::<P, S>();
-        let kept = self.stages.marks.kept();
-        let mut all = self.stage("$project", fields.map(Bson::Document).map_err(Box::new));
-        all.stages.marks.note_projection::<S>(kept);
+        let is_renaming = fields.as_ref().is_ok_and(renames);
+        let mut all = self;
+        all.stages.marks.note_projection::<S>(is_renaming);
+        all.stages
+            .push_unmarked("$project", fields.map(Bson::Document).map_err(Box::new));
         all.then()
     }
 

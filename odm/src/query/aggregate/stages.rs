@@ -6,6 +6,7 @@ use crate::{
         bson::{Bson, Document, doc},
         error::{Error, Result},
     },
+    driver::Namespace,
     models::model::Model,
     query::handle::{marks::Marks, soft_delete::Scope, source::Source},
     term::expr::{Acc, Expr, Raw, parts},
@@ -33,6 +34,11 @@ impl Stages {
 
     pub(super) fn push(&mut self, stage: &'static str, argument: Raw) {
         self.marks.note_stage(stage);
+        self.push_unmarked(stage, argument);
+    }
+
+    /// Adds a stage whose marks are noted by its method.
+    pub(super) fn push_unmarked(&mut self, stage: &'static str, argument: Raw) {
         if let Ok(stages) = &mut self.all {
             match argument {
                 Ok(argument) => stages.push(doc! { stage: argument }),
@@ -77,7 +83,6 @@ impl Stages {
 
     /// Reads the documents of a handle in a lookup or a union.
     pub(super) fn within(mut self, source: Source) -> Self {
-        self.marks.note_database(source.database());
         self.source = source;
         self
     }
@@ -87,9 +92,16 @@ impl Stages {
         (self.all.map_err(|e| *e), self.marks)
     }
 
-    /// The stages of a pipeline over another collection, whose model is `F`.
-    pub(super) fn joined<F: Model>(self) -> Raw {
+    /// The stages of a pipeline over another collection, whose model is `F`. `outer`: what the stage around it reads.
+    pub(super) fn joined<F: Model>(mut self, collection: &str, outer: Source) -> Raw {
+        self.source.or(outer);
+        self.source.check(collection)?;
         Ok(array(self.source.of_stages::<F>(self.all?)?))
+    }
+
+    /// The collection of the handle whose documents it reads.
+    pub(super) fn namespace(&self) -> Option<&Namespace> {
+        self.source.namespace()
     }
 
     /// The stages of a pipeline over the documents of the surrounding one.

@@ -141,8 +141,8 @@ impl Merge {
         self
     }
 
-    fn into_document(self, own: &str) -> Document {
-        let mut merge = doc! { "into": self.collection.as_deref().unwrap_or(own) };
+    fn into_document<S: Model>(self) -> Document {
+        let mut merge = doc! { "into": self.collection.as_deref().unwrap_or(S::COLLECTION) };
         if !self.on.is_empty() {
             merge.insert("on", self.on);
         }
@@ -152,7 +152,19 @@ impl Merge {
             WhenMatched::KeepExisting => ("keepExisting", WhenNotMatched::Insert),
             WhenMatched::Fail => ("fail", WhenNotMatched::Insert),
         };
-        merge.insert("whenMatched", matched);
+        let with_kind = S::BEHAVIOR.discriminator.and_then(|kind| {
+            let merged = match matched {
+                "replace" => Bson::from("$$new"),
+                "merge" => doc! { "$mergeObjects": ["$$ROOT", "$$new"] }.into(),
+                _ => return None,
+            };
+            let is_own = doc! { "$eq": [format!("${}", kind.field), { "$literal": kind.value }] };
+            // A document of another kind stays as it is.
+            Some(Bson::Array(vec![
+                doc! { "$replaceWith": { "$cond": [is_own, merged, "$$ROOT"] } }.into(),
+            ]))
+        });
+        merge.insert("whenMatched", with_kind.unwrap_or_else(|| matched.into()));
         merge.insert(
             "whenNotMatched",
             match not_matched {
@@ -171,7 +183,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// MongoDB 4.4+.
     ///
     /// The server writes the documents as the pipeline returns them: hooks and validations do not run, and
-    /// versions for optimistic locking and times are those that the documents contain.
+    /// versions for optimistic locking and times are those that the documents contain. For a model of one
+    /// [kind](derive@crate::Document#kinds), a document of another kind that exists is kept.
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::Merge, expr::*, prelude::*};
@@ -201,7 +214,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
         self.with_version()
             .stage(
                 "$merge",
-                written::<S>("$merge", merge.into_document(S::COLLECTION).into()),
+                written::<S>("$merge", merge.into_document::<S>().into()),
             )
             .then()
     }
@@ -210,7 +223,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// stage. Run it by [`execute`](Pipeline::execute).
     ///
     /// All other documents of the collection are removed, also soft-deleted ones, which a pipeline does
-    /// not read: start it from [`with_deleted`](crate::Collection::with_deleted) to keep them.
+    /// not read: start it from [`with_deleted`](crate::Collection::with_deleted) to keep them. For a model of one
+    /// [kind](derive@crate::Document#kinds) the pipeline is an error.
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
@@ -235,9 +249,19 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// assert_eq!(copy.to_string(), r#"[{"$out": "copies"}]"#);
     /// ```
     pub fn out_to(self, collection: &str) -> Pipeline<In, Written, C> {
-        self.with_version()
-            .stage("$out", written::<S>("$out", Bson::from(collection)))
-            .then()
+        let argument = if S::BEHAVIOR.discriminator.is_some() && collection == S::COLLECTION {
+            Err(Box::new(Error::pipeline(
+                "",
+                format!(
+                    "`$out` into `{collection}` would remove the documents of other kinds than `{}`; use `merge_into`, or `out_to` with \
+                     another collection",
+                    S::NAME
+                ),
+            )))
+        } else {
+            written::<S>("$out", Bson::from(collection))
+        };
+        self.with_version().stage("$out", argument).then()
     }
 
     /// Sets the version of documents without one, if the documents of the model have a version, see

@@ -150,10 +150,12 @@ impl<D: Model> Collection<D> {
         (!condition.is_empty()).then_some(condition)
     }
 
-    /// The condition of the fields that the scope of the handle fixes.
+    /// The condition of the kind of the model, and of the fields that the scope of the handle fixes.
     pub(in crate::query) fn rows_condition(&self) -> Option<Document> {
+        let kind = Scope::All.of::<D>(Node::Default);
         match self.rows.as_deref() {
-            Some(Ok(rows)) => Some(rows.condition().to_document()),
+            Some(Ok(rows)) => Some(rows.restrict(kind).to_document()),
+            _ if !kind.is_empty() => Some(kind.to_document()),
             _ => None,
         }
     }
@@ -333,13 +335,15 @@ impl<'c, D: Model> Gate<'c, D> {
     ) -> Result<Sendable<Vec<Document>>> {
         let stages = stages?;
         marks.check(self.collection, self.protection)?;
+        if D::BEHAVIOR.discriminator.is_some() {
+            Rows::check_out(&stages, self.collection.namespace())?;
+        }
         let stages = self.collection.scope.of_stages::<D>(stages);
         Ok(Sendable(match self.rows {
             None => stages,
             Some(rows) => {
                 Rows::check_stages(&stages, self.collection.namespace())?;
-                let condition = rows.condition().to_document();
-                restricted(stages, condition.clone(), Some(condition))
+                restricted(stages, rows.condition().to_document(), rows.indexed_condition())
             }
         }))
     }

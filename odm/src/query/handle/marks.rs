@@ -7,6 +7,7 @@
 use crate::{
     ast::{filter::Node, part::RawPart},
     base::error::{Error, Result},
+    driver::Namespace,
     models::model::Model,
     path::{encrypted::encrypted_paths, field::Field},
     query::handle::{
@@ -40,6 +41,9 @@ const CREATING: [&str; 8] = [
     "$count",
 ];
 
+/// The stages that add fields to the documents, or move their values.
+const COPYING: [&str; 4] = ["$set", "$setWindowFields", "$fill", "$facet"];
+
 /// The encrypted fields that a pipeline compares, and the collections that it reads beside its own. Contains no values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
@@ -59,6 +63,10 @@ pub(crate) struct Marks {
     databases: Vec<String>,
     /// The encrypted fields that projections have kept, whose types do not show that they are encrypted.
     kept: Vec<String>,
+    /// Whether a stage can have copied the value of such a field to any other.
+    is_copied: bool,
+    /// Whether the pipeline has a condition.
+    has_condition: bool,
 }
 
 /// A collection whose model has encrypted fields, which a pipeline reads beside its own.
@@ -81,20 +89,24 @@ impl Marks {
         if !UNCHANGING.contains(&name) {
             self.form = Form::Changed;
         }
-        if CREATING.contains(&name) {
-            self.kept.clear();
-        }
+        let is_copying = CREATING.contains(&name) || COPYING.contains(&name);
+        self.is_copied |= is_copying && !self.kept.is_empty();
     }
 
-    /// Notes that the documents are a part of those of type `S`, under the same names: `kept` are those before the stage.
-    pub(crate) fn note_projection<S: Field>(&mut self, kept: Vec<String>) {
-        self.kept.extend(kept);
+    /// Notes a projection of documents of type `S`, whose types do not show which fields are encrypted. `is_renaming`: whether it
+    /// gives fields other names, or computes fields.
+    pub(crate) fn note_projection<S: Field>(&mut self, is_renaming: bool) {
+        self.form = Form::Changed;
         self.kept.extend_from_slice(encrypted_paths::<S>());
+        self.is_copied |= is_renaming && !self.kept.is_empty();
     }
 
-    /// The fields that projections have kept so far.
-    pub(crate) fn kept(&self) -> Vec<String> {
-        self.kept.clone()
+    /// Notes a condition by an expression.
+    pub(crate) fn note_expression(&mut self) {
+        self.has_condition = true;
+        if !self.kept.is_empty() {
+            set(&mut self.misplaced, self.kept.first().cloned());
+        }
     }
 
     /// Notes that the application states the type of the documents.
@@ -112,6 +124,11 @@ impl Marks {
     pub(crate) fn note_filter<S: Field>(&mut self, filter: &Node) {
         if !cfg!(feature = "encryption") {
             return;
+        }
+        let has_condition = !filter.is_empty();
+        self.has_condition |= has_condition;
+        if has_condition && self.is_copied {
+            set(&mut self.misplaced, self.kept.first().cloned());
         }
         let fields = [encrypted_paths::<S>(), &self.kept].concat();
         let fields = &fields;
@@ -146,15 +163,18 @@ impl Marks {
             }));
     }
 
-    /// Notes the database of a handle whose documents a stage reads.
-    pub(crate) fn note_database(&mut self, database: Option<&str>) {
-        self.databases.extend(database.map(str::to_owned));
+    /// Notes the collection of a handle whose documents a stage reads.
+    pub(crate) fn note_handle(&mut self, namespace: Option<&Namespace>) {
+        self.databases.extend(namespace.map(|own| own.database.clone()));
     }
 
     /// Adds the marks of a pipeline, or of a filter, that reads the documents of this one. `name`: the field of its results.
     pub(crate) fn add(&mut self, mut inner: Self, name: Option<&str>) {
         if self.form == Form::Changed {
             set(&mut inner.misplaced, inner.encrypted.take());
+        }
+        if inner.has_condition {
+            set(&mut inner.misplaced, self.kept.first().cloned());
         }
         self.add_joined(inner, name);
     }
@@ -166,6 +186,8 @@ impl Marks {
         set(&mut self.encrypted, inner.encrypted);
         set(&mut self.misplaced, inner.misplaced);
         set(&mut self.compared, inner.compared);
+        self.is_copied |= inner.is_copied;
+        self.has_condition |= inner.has_condition;
         self.has_raw_part |= inner.has_raw_part;
         self.has_raw_filter |= inner.has_raw_filter;
         self.joined.extend(inner.joined);

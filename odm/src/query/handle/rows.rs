@@ -48,7 +48,8 @@ impl<D: Model> Collection<D> {
     /// the ODM. With another filter, and with one without conditions, calls fail with [`Error::InvalidFilter`] before anything is sent.
     ///
     /// - Change events have their condition on the full document, which updates have by `UpdateLookup`: deletes have none, and are left
-    ///   out.
+    ///   out, as are updates of documents that were deleted since. The document is the present one: a stream that reads late can see
+    ///   updates from before the document came into the scope.
     /// - [`estimated_count`](Collection::estimated_count), raw writes of [`bulk`](Collection::bulk), and stages that write into the
     ///   collection itself, are errors.
     /// - The collections that a lookup or a union reads have no scope of their own: give it the handle of the other collection by
@@ -144,6 +145,15 @@ impl Rows {
         &self.condition
     }
 
+    /// The condition in the filter of `$vectorSearch`, without the fields that can be null: null finds no missing fields there.
+    pub(in crate::query) fn indexed_condition(&self) -> Option<Document> {
+        let has_no_null = |fixed: &&Fixed| !fixed.values.contains(&Bson::Null);
+        let leaves = self.fixed.iter().filter(has_no_null);
+        let leaves = leaves.map(|fixed| Node::leaf(fixed.path.clone(), Op::In(fixed.values.clone())));
+        let condition = leaves.fold(Node::Default, Node::and);
+        (!condition.is_empty()).then(|| condition.to_document())
+    }
+
     pub(in crate::query) fn paths(&self) -> impl Iterator<Item = &str> {
         self.fixed.iter().map(|fixed| &*fixed.path)
     }
@@ -183,6 +193,21 @@ impl Rows {
                  use a scope of one value, or insert and update in two calls",
             )),
             None => Ok(()),
+        }
+    }
+
+    /// Rejects a stage that replaces the whole collection, which would remove the documents of other kinds.
+    pub(in crate::query) fn check_out(stages: &[Document], own: &Namespace) -> Result<()> {
+        let is_own = |stage: &Document| {
+            let out = stage.get("$out");
+            out.is_some_and(|argument| targets("$out", argument).is_some_and(|target| target.is(own)))
+        };
+        match stages.last() {
+            Some(last) if is_own(last) => Err(Error::pipeline(
+                "",
+                format!("`$out` into `{own}` would remove the documents of other kinds; use `merge_into`"),
+            )),
+            _ => Ok(()),
         }
     }
 

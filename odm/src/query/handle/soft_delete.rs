@@ -51,6 +51,10 @@ impl Scope {
     /// applied before its limit. Documents that were restored after the search index was updated are left out
     /// afterwards.
     pub(crate) fn of_stages<D: Model>(self, stages: Vec<Document>) -> Vec<Document> {
+        let first = stages.first().and_then(|stage| stage.keys().next());
+        if first.is_some_and(|first| ABOUT_COLLECTION.contains(&first.as_str())) {
+            return stages;
+        }
         match self.condition::<D>() {
             None => stages,
             Some(condition) => restricted(stages, condition, self.indexed_condition::<D>()),
@@ -108,6 +112,14 @@ pub(in crate::query) const WITHOUT_DOCUMENTS: [&str; 8] = [
     "$rankFusion",
     "$scoreFusion",
     "$documents",
+    "$collStats",
+    "$indexStats",
+    "$listSearchIndexes",
+    "$planCacheStats",
+];
+
+/// The stages whose results are about the collection, and not its documents.
+const ABOUT_COLLECTION: [&str; 4] = [
     "$collStats",
     "$indexStats",
     "$listSearchIndexes",

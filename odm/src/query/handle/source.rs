@@ -7,10 +7,11 @@ use crate::{
         bson::{Document, doc},
         error::{Error, Result},
     },
+    driver::Namespace,
     models::model::Model,
     query::handle::{
         Collection,
-        rows::ScopedRows,
+        rows::{Rows, ScopedRows},
         soft_delete::{Scope, restricted},
     },
 };
@@ -26,7 +27,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug)]
 struct Handle {
     model: (TypeId, &'static str),
-    database: String,
+    namespace: Namespace,
     rows: ScopedRows,
 }
 
@@ -43,7 +44,7 @@ impl Source {
             scope: handle.scope,
             handle: Some(Handle {
                 model: (TypeId::of::<D>(), D::NAME),
-                database: handle.namespace().database.clone(),
+                namespace: handle.namespace().clone(),
                 rows: handle.rows.clone(),
             }),
         }
@@ -59,17 +60,41 @@ impl Source {
         self.scope == Scope::default() && self.handle.is_none()
     }
 
-    /// The database of the handle.
-    pub(in crate::query) fn database(&self) -> Option<&str> {
-        self.handle.as_ref().map(|handle| handle.database.as_str())
+    /// The collection of the handle.
+    pub(in crate::query) fn namespace(&self) -> Option<&Namespace> {
+        self.handle.as_ref().map(|handle| &handle.namespace)
+    }
+
+    /// The documents of the handle of another source, unless there is one here.
+    pub(in crate::query) fn or(&mut self, other: Self) {
+        if self.handle.is_none() {
+            self.handle = other.handle;
+            if self.scope == Scope::default() {
+                self.scope = other.scope;
+            }
+        }
+    }
+
+    /// Rejects a stage that reads another collection than that of the handle.
+    pub(in crate::query) fn check(&self, collection: &str) -> Result<()> {
+        match self.namespace() {
+            Some(own) if own.collection != collection => Err(Error::pipeline(
+                "",
+                format!(
+                    "the handle given to `within` is one of the collection `{}`, and the stage reads `{collection}`",
+                    own.collection
+                ),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The condition of the documents of `D`. `None` if there is none.
     pub(in crate::query) fn condition<D: Model>(&self) -> Result<Option<Document>> {
         let own = self.scope.condition::<D>();
         Ok(match (own, self.rows::<D>()?) {
-            (Some(own), Some(rows)) => Some(doc! { "$and": [own, rows] }),
-            (own, rows) => own.or(rows),
+            (Some(own), Some(rows)) => Some(doc! { "$and": [own, rows.condition().to_document()] }),
+            (own, rows) => own.or_else(|| rows.map(|rows| rows.condition().to_document())),
         })
     }
 
@@ -78,12 +103,12 @@ impl Source {
         let stages = self.scope.of_stages::<D>(stages);
         Ok(match self.rows::<D>()? {
             None => stages,
-            Some(rows) => restricted(stages, rows.clone(), Some(rows)),
+            Some(rows) => restricted(stages, rows.condition().to_document(), rows.indexed_condition()),
         })
     }
 
-    /// The condition of the rows of the handle.
-    fn rows<D: Model>(&self) -> Result<Option<Document>> {
+    /// The rows of the handle.
+    fn rows<D: Model>(&self) -> Result<Option<&Rows>> {
         let Some(handle) = &self.handle else {
             return Ok(None);
         };
@@ -99,7 +124,7 @@ impl Source {
         }
         match handle.rows.as_deref() {
             None => Ok(None),
-            Some(Ok(rows)) => Ok(Some(rows.condition().to_document())),
+            Some(Ok(rows)) => Ok(Some(rows)),
             Some(Err(error)) => Err(error.clone()),
         }
     }

@@ -1,9 +1,10 @@
 //! Models of one kind each in one collection: `#[document(kind = "…")]`.
 
 use crate::common::{Env, Observed};
+use marula::aggregate::{Merge, WhenMatched, WhenNotMatched};
 use marula::bson::{DateTime, doc};
-use marula::driver::ChangeOperation;
-use marula::expr::expr;
+use marula::driver::{ChangeOperation, options::ChangeStreamOptions};
+use marula::expr::{count, expr};
 use marula::schema::Apply;
 use marula::{Document, Error, Filter, Model, Shape, Update, prelude::*};
 
@@ -368,5 +369,156 @@ async fn the_condition_is_in_every_filter() {
         sent[0].get_document("filter").unwrap(),
         &doc! { "_id": 1_i64, "kind": { "$eq": "click" } }
     );
+    env.stop().await;
+}
+
+/// The results of a pipeline, with the ids of other documents.
+#[derive(Clone, Debug, PartialEq, Document, Shape)]
+#[document(collection = "events", kind = "total")]
+struct Total {
+    _id: i64,
+    count: i64,
+}
+
+#[tokio::test]
+async fn pipelines_keep_documents_of_other_kinds() {
+    let env = Env::start().await;
+    let (clicks, views) = (env.db.collection::<Click>(), env.db.collection::<View>());
+    clicks.insert_many([click(5), click(6)]).await.unwrap();
+    views.insert_one(&view(1)).await.unwrap();
+    for pipeline in [clicks.aggregate().out(), clicks.aggregate().out_to("events")] {
+        let error = pipeline.execute().await.unwrap_err();
+        assert!(matches!(&error, Error::InvalidPipeline { .. }), "{error:?}");
+        assert!(error.to_string().contains("other kinds"), "{error}");
+    }
+    let named = clicks.named("others");
+    let error = named.aggregate().out_to("others").execute().await.unwrap_err();
+    assert!(error.to_string().contains("other kinds"), "{error}");
+    let totals = || {
+        clicks.aggregate().group(|c| TotalGroup {
+            _id: expr(c.user()),
+            count: count(),
+        })
+    };
+    for when in [
+        WhenMatched::Replace(WhenNotMatched::Insert),
+        WhenMatched::Merge(WhenNotMatched::Insert),
+    ] {
+        totals()
+            .merge_into(Merge::new().when_matched(when))
+            .execute()
+            .await
+            .unwrap();
+        assert_eq!(views.find_by_id(1).await.unwrap(), Some(view(1)));
+    }
+    views
+        .with_deleted()
+        .delete_permanently(|_| Filter::everything())
+        .await
+        .unwrap();
+    for count in [2, 3] {
+        totals().merge_into(Merge::new()).execute().await.unwrap();
+        let stored = env.db.collection::<Total>().find_all().all().await.unwrap();
+        assert_eq!(stored, [Total { _id: 1, count }]);
+        clicks.insert_one(&click(7 + count)).await.unwrap();
+    }
+    env.stop().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(
+    collection = "sessions",
+    kind = "web",
+    index(token, unique),
+    index(seen, ttl = "1d")
+)]
+struct WebSession {
+    _id: i64,
+    token: String,
+    seen: DateTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "sessions", kind = "job")]
+struct JobSession {
+    _id: i64,
+    token: String,
+    seen: DateTime,
+}
+
+#[tokio::test]
+async fn unique_and_ttl_indexes_are_of_the_kind() {
+    let env = Env::start().await;
+    let schema = || env.db.schema().register::<WebSession>().register::<JobSession>();
+    let plan = schema().plan().await.unwrap();
+    plan.apply(Apply::additive()).await.unwrap();
+    assert!(schema().plan().await.unwrap().is_empty());
+    let (web, jobs) = (
+        env.db.collection::<WebSession>(),
+        env.db.collection::<JobSession>(),
+    );
+    let (token, seen) = (String::new(), DateTime::now());
+    web.insert_one(&WebSession {
+        _id: 1,
+        token: token.clone(),
+        seen,
+    })
+    .await
+    .unwrap();
+    for id in [2, 3] {
+        jobs.insert_one(&JobSession {
+            _id: id,
+            token: token.clone(),
+            seen,
+        })
+        .await
+        .unwrap();
+    }
+    let twice = web
+        .insert_one(&WebSession { _id: 4, token, seen })
+        .await
+        .unwrap_err();
+    assert!(twice.is_duplicate());
+    env.stop().await;
+}
+
+/// The validator of one kind accepts the others.
+#[tokio::test]
+async fn a_validator_is_of_its_kind() {
+    let env = Env::start().await;
+    let schema = env.db.schema().register::<Click>();
+    schema
+        .plan()
+        .await
+        .unwrap()
+        .apply(Apply::additive())
+        .await
+        .unwrap();
+    env.db.collection::<View>().insert_one(&view(1)).await.unwrap();
+    env.db.collection::<Click>().insert_one(&click(2)).await.unwrap();
+    let events = env.db.collection::<Event>();
+    let invalid = events
+        .insert_one(&Event {
+            _id: 3,
+            kind: "click".to_owned(),
+        })
+        .await
+        .unwrap_err();
+    assert!(invalid.is_validation());
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn watched_updates_have_a_document_with_other_options() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let clicks = env.db.collection::<Click>();
+    clicks.insert_one(&click(1)).await.unwrap();
+    let options = ChangeStreamOptions::default().batch_size(10);
+    let mut events = clicks.watch().with_options(options).await.unwrap();
+    clicks.update_by_id(1, |c| c.x().set(3)).await.unwrap();
+    let event = events.try_next().await.unwrap().expect("an event");
+    assert_eq!(event.full_document, Some(Click { x: 3, ..click(1) }));
     env.stop().await;
 }

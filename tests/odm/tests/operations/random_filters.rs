@@ -97,14 +97,16 @@ fn leaf(numbers: &mut Numbers) -> Condition {
         0 => condition(t.number().eq(n), move |t| t.number == Some(n)),
         1 => condition(t.number().ne(n), move |t| t.number != Some(n)),
         2 => condition(t.number().gt(n), move |t| t.number.is_some_and(|x| x > n)),
-        3 => condition(t.number().eq(None), |t| t.number.is_none()),
+        3 => condition(t.number().eq(None::<i32>), |t| t.number.is_none()),
         4 => condition(t.left_out().lte(n), move |t| t.left_out.is_some_and(|x| x <= n)),
-        5 => condition(t.left_out().exists(true), |t| t.left_out.is_some()),
+        5 => condition(t.left_out().exists(), |t| t.left_out.is_some()),
         6 => condition(t.left_out().is_in([n, n + 1]), move |t| {
             t.left_out.is_some_and(|x| x == n || x == n + 1)
         }),
         7 => condition(t.list().contains(n), move |t| t.list.contains(&n)),
-        8 => condition(t.list().size(n % 3), move |t| t.list.len() == n as usize % 3),
+        8 => condition(t.list().size(n.unsigned_abs() % 3), move |t| {
+            t.list.len() == n.unsigned_abs() as usize % 3
+        }),
         9 => condition(t.list().any().gt(n), move |t| t.list.iter().any(|x| *x > n)),
         10 => condition(t.parts().any().size().eq(n), move |t| {
             t.parts.iter().any(|p| p.size == n)

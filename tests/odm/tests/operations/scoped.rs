@@ -7,7 +7,7 @@ use std::pin::Pin;
 use crate::common::Env;
 use marula::bson::{DateTime, doc};
 use marula::driver::WriteModel;
-use marula::{Collection, Document, Error, Filter, Result, Shape, Update, prelude::*};
+use marula::{Collection, Document, Error, Filter, Pipeline, Result, Shape, Update, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -388,10 +388,14 @@ async fn joins_within_a_handle_read_its_documents() {
         .from("their_notes")
         .pipeline::<Note>(|_, notes| notes.within(&own).sort(|n| n._id().desc()).limit(1));
     assert_eq!(joined_ids(&found.all().await.unwrap()), vec![vec![5]; 3]);
-    let united = notes
-        .named("no_notes")
+    let none = notes.named("no_notes");
+    let found = lookup()
+        .within(&own)
+        .pipeline::<Note>(|_, _| Pipeline::<Note>::new().sort(|n| n._id().desc()));
+    assert_eq!(joined_ids(&found.all().await.unwrap()), vec![vec![5, 1]; 3]);
+    let united = none
         .aggregate()
-        .union_with_collection::<Note>("their_notes", |notes| notes.within(&own))
+        .union_with::<Note>(|notes| notes.within(&own))
         .sort(|n| n._id().asc());
     assert_eq!(ids(united.all().await.unwrap()), [1, 5]);
     let odd = tenants.scoped(|t| t._id().is_in([1, 2]));
@@ -423,6 +427,12 @@ async fn joins_within_a_handle_that_cannot_be_joined_are_errors() {
         (
             lookup().pipeline::<Note>(|_, notes| notes.within(&elsewhere)),
             "the database `elsewhere`",
+        ),
+        (
+            lookup()
+                .from("others")
+                .pipeline::<Note>(|_, of| of.within(&notes)),
+            "the stage reads `others`",
         ),
         (lookup().within(&invalid).on(|t| t._id(), |n| n.tenant()), "scope"),
         (

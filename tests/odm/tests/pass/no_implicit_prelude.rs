@@ -43,6 +43,7 @@ mod models {
     }
 
     #[::core::prelude::v1::derive(::marula::Projection)]
+    #[document(of = Order)]
     pub struct Total {
         pub total: ::core::option::Option<i64>,
     }

@@ -4,7 +4,7 @@ use super::unknown::not_encrypted;
 use super::{Address, Hospital, OldFacets, Patient, Plain, WithPatients, patient};
 use marula::aggregate::Merge;
 use marula::bson::doc;
-use marula::expr::expr;
+use marula::expr::{eq, expr};
 use marula::schema::SyncMode;
 use marula::{Document, Error, Pipeline, Projection, Shape, prelude::*};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,54 @@ fn is_unencrypted<T: std::fmt::Debug>(result: Result<T, Error>, field: &str) {
         Error::Encode { path, .. } if path == field => {}
         error => panic!("{error:?}"),
     }
+}
+
+/// A field of a projection has a plain type, and another name.
+#[derive(Debug, Projection)]
+#[document(of = Patient)]
+struct Renamed {
+    #[document(path = age)]
+    years: i32,
+}
+
+#[derive(Debug, Shape)]
+struct AgedFacets {
+    aged: Vec<Aged>,
+}
+
+#[derive(Debug, Shape)]
+struct Years {
+    years: i32,
+}
+
+/// The types after a projection do not show where its values are.
+#[tokio::test]
+async fn filters_after_copies_of_projected_fields_are_checked() {
+    let Some(hospital) = Hospital::start("8.2.0").await else {
+        return;
+    };
+    let patients = hospital.db().collection::<Patient>();
+    let is_refused = |error: Error| assert!(matches!(error, Error::Encode { .. }), "{error:?}");
+    let aged = || patients.aggregate().select::<Aged>();
+    is_refused(
+        aged()
+            .count_by(|a| a.age())
+            .match_(|c| c.key().eq(21))
+            .all()
+            .await
+            .unwrap_err(),
+    );
+    is_refused(aged().match_expr(|a| eq(a.age(), 21)).all().await.unwrap_err());
+    let years = aged().project(|a| YearsExpr { years: expr(a.age()) });
+    is_refused(years.match_(|y| y.years().eq(21)).all().await.unwrap_err());
+    let facets = aged().facet(|all| AgedFacetsFacets {
+        aged: all().match_(|a| a.age().eq(21)),
+    });
+    is_refused(facets.all().await.unwrap_err());
+    let renamed = patients.aggregate().select::<Renamed>();
+    is_refused(renamed.match_(|r| r.years().eq(21)).all().await.unwrap_err());
+    // Without a condition nothing is sent that could be a value.
+    assert!(aged().count_by(|a| a.age()).all().await.unwrap().is_empty());
 }
 
 #[tokio::test]
