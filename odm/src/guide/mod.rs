@@ -13,7 +13,7 @@
 //! | [Pages](pages) | pages by number and by token |
 //! | [Projections and aggregation](aggregation) | parts of documents, pipelines, shapes |
 //! | [Relations](relations) | references, loading without one query for each document, lookups |
-//! | [Transactions](transactions) | closures, guards, versions |
+//! | [Transactions](transactions) | closures, bound handles, guards, versions |
 //! | [Change streams](change_streams) | events, filters, resume tokens |
 //! | [Indexes and start-up in production](schema) | declarations, plans, modes, the lease, the command line |
 //! | [Encryption](encryption) | encrypted fields, data keys, clients that encrypt |

@@ -26,6 +26,7 @@ pub(crate) mod settings;
 pub(crate) mod sharded;
 pub(crate) mod soft_delete;
 pub(crate) mod stages;
+pub(crate) mod transaction;
 
 /// A collection whose documents are `D`.
 ///
