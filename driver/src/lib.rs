@@ -170,8 +170,9 @@ mod types;
 
 pub use api::gridfs::{GridFsBucket, GridFsDownloadStream, GridFsUploadStream};
 pub use api::{
-    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
-    Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, Unfinished, UpdateDescription,
+    Bind, BoundTransaction, ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client,
+    ClientSession, Collection, Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray,
+    Unfinished, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -185,6 +186,7 @@ pub use error::{
     SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, TimeoutError,
     UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError, WriteError, WriteFailure,
 };
+pub use execution::outside_transaction;
 pub use proto::gridfs::GridFsFile;
 pub use proto::session::TransactionState;
 pub use types::{
@@ -288,6 +290,7 @@ pub mod action {
 /// | connection | `marula_driver::connection` | debug |
 /// | topology | `marula_driver::topology` | debug |
 /// | serverSelection | `marula_driver::server_selection` | debug, info |
+/// | transaction | `marula_driver::transaction` | warn |
 ///
 /// As the specification demands, each operation that waits for a server logs one message at level info, with the whole
 /// topology: many in an outage. The filter `marula_driver::server_selection=warn` leaves them out.
@@ -296,8 +299,9 @@ pub mod action {
 /// warn and info. Its trace messages, which contain commands before they are encrypted, are not logged.
 ///
 /// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those
-/// of the specifications. The message `SRV record problem` is an addition: an SRV record found by
-/// polling that cannot be used. The subscriber of the application selects what is logged. A message
+/// of the specifications. Additions are the message `SRV record problem`, an SRV record found by
+/// polling that cannot be used, and in debug builds the message `Call outside of the running transaction`, at most once for
+/// each run of a transaction: its body makes a call without its session (see [`outside_transaction`]). The subscriber of the application selects what is logged. A message
 /// that it does not select is not created.
 ///
 /// The environment variables `MONGODB_LOG_COMMAND`, `MONGODB_LOG_CONNECTION`,

@@ -49,19 +49,19 @@ impl Inventory {
 
     /// Takes pieces of several items, all or none. `false` if one of them has too few.
     pub(crate) async fn take(&self, order: &[(&str, i64)]) -> Result<bool> {
-        let transaction = self.client.transaction().run(async |tx| {
+        let transaction = self.client.transaction().strict().run(async |tx| {
+            let (items, moves) = tx.bind((&self.items, &self.moves));
             for &(sku, pieces) in order {
-                let taken = self.items.update_one(
+                let taken = items.update_one(
                     |i| i.sku().eq(sku) & i.left().gte(pieces),
                     |i| i.left().inc(-pieces),
                 );
                 // The error aborts the transaction.
-                taken.session(tx).required().await?;
+                taken.required().await?;
                 let id = Move::new_id();
                 let sku = sku.to_owned();
                 let pieces = -pieces;
-                let recorded = self.moves.insert_one(&Move { id, sku, pieces }).session(tx).await;
-                recorded?;
+                moves.insert_one(&Move { id, sku, pieces }).await?;
             }
             Ok(())
         });

@@ -78,7 +78,7 @@
 //! | load the documents that others refer to | [`relation`] |
 //! | only the documents of one tenant or owner | [`Collection::scoped`] |
 //! | write several documents | [`Collection::bulk`], [`Client::bulk`], [`Collection::save`] |
-//! | transactions | [`Client::transaction`], [`Client::start_transaction`] |
+//! | transactions | [`Client::transaction`], [`Client::start_transaction`], [`tx.bind(&orders)`](driver::ClientSession::bind) |
 //! | watch changes | [`Collection::watch`] |
 //! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
@@ -119,6 +119,8 @@ mod values;
 pub mod __private_v1;
 
 pub use marula_driver as driver;
+#[doc(inline)]
+pub use marula_driver::outside_transaction;
 
 pub use base::{bson, error, json};
 #[cfg(feature = "cli")]

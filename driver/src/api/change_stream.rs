@@ -8,7 +8,6 @@ use std::{
     future::poll_fn,
     marker::PhantomData,
     pin::{Pin, pin},
-    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -25,7 +24,7 @@ use super::{
 use crate::{
     Error, Result, ResumeToken,
     bson::{DecodeError, RawDocumentBuf, codec::Value},
-    execution::ExplicitSession,
+    execution::SessionHandle,
     operation::{decode_owned, undecoded},
     proto::change_stream::{Action, ChangeStream as Machine, Failure, Reply},
     types::timeout::Timeout,
@@ -175,7 +174,7 @@ impl<E> ChangeStream<E> {
         target: Target,
         pipeline: Vec<RawDocumentBuf>,
         options: ChangeStreamOptions,
-        session: Option<Arc<ExplicitSession>>,
+        session: Option<SessionHandle>,
         timeout: CursorTimeout,
     ) -> Result<Self> {
         let mut machine = Machine::new(options.start());

@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Database, Environment, StartSession, command::InSession, database::Concerns, settings,
-    shutdown::end_sessions_in_background,
+    shutdown::end_sessions_in_background, transaction::Membership,
 };
 #[cfg(feature = "encryption")]
 use crate::execution::CommandEncryption;
 use crate::{
     Error, Result,
     connection::{LoginSettings, SharedMetadata},
-    execution::{Executor, admit, start_timeout},
+    execution::{CallName, Executor, admit, start_timeout},
     options::{ClientOptions, DriverInfo, ServerApi},
     proto::description::TopologyDescription,
     telemetry,
@@ -166,6 +166,7 @@ impl Client {
                         .timeout
                         .map(|limit| TimeLimit::of(limit, TimeoutSource::Client)),
                     is_part: false,
+                    membership: Membership::Any,
                 },
             }),
         })
@@ -282,6 +283,16 @@ impl Client {
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
         admit(self.executor().is_closing(), session)?;
         start_timeout(own, session, self.timeout())
+    }
+
+    /// As [`Concerns::check_outside`], for a call of the client.
+    pub(super) fn check_outside(&self, operation: &'static str, session: InSession<'_>) -> Result<()> {
+        let call = CallName {
+            operation,
+            database: "admin",
+            collection: None,
+        };
+        self.inner.concerns.check_outside(self.executor(), session, call)
     }
 
     /// The concerns and the read preference of the options.

@@ -6,10 +6,11 @@ use super::{
     command::InSession,
     cursor::CursorTimeoutOptions,
     database::{Concerns, Database},
+    transaction::{BoundTransaction, Membership},
 };
 use crate::{
     Client, Namespace, Result,
-    execution::{Executor, admit, start_timeout},
+    execution::{CallName, Executor, admit, start_timeout},
     operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
@@ -95,14 +96,39 @@ impl CollectionInner {
     }
 
     /// The time limits of a cursor, whose operation has the option `own`.
-    pub(super) fn cursor_timeout(&self, own: Option<Duration>) -> CursorTimeoutOptions {
-        CursorTimeoutOptions {
+    ///
+    /// # Errors
+    /// As [`Concerns::check_outside`].
+    pub(super) fn cursor_timeout(
+        &self,
+        operation: &'static str,
+        session: InSession<'_>,
+        own: Option<Duration>,
+    ) -> Result<CursorTimeoutOptions> {
+        self.check_outside(operation, session)?;
+        Ok(CursorTimeoutOptions {
             own,
             inherited: self.concerns.timeout,
             is_closing: self.is_closing(),
             is_part: self.concerns.is_part,
             ..CursorTimeoutOptions::default()
-        }
+        })
+    }
+
+    #[inline]
+    fn check_outside(&self, operation: &'static str, session: InSession<'_>) -> Result<()> {
+        let call = CallName {
+            operation,
+            database: &self.namespace.database,
+            collection: Some(&self.namespace.collection),
+        };
+        self.concerns.check_outside(self.executor(), session, call)
+    }
+
+    /// The session of an action, unless it sets another one.
+    #[inline]
+    pub(crate) fn session(&self) -> InSession<'_> {
+        self.concerns.session()
     }
 
     /// Whether operations of the handle are refused, because the client shuts down.
@@ -113,9 +139,15 @@ impl CollectionInner {
     /// Starts the time limit of an operation whose own option is `own`.
     ///
     /// # Errors
-    /// The client shuts down, and the operation is not part of a transaction.
+    /// The client shuts down, and the operation is not part of a transaction. As [`Concerns::check_outside`].
     #[inline]
-    pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+    pub(crate) fn start_timeout(
+        &self,
+        operation: &'static str,
+        own: Option<Duration>,
+        session: InSession<'_>,
+    ) -> Result<Timeout> {
+        self.check_outside(operation, session)?;
         admit(self.is_closing(), session)?;
         let timeout = start_timeout(own, session, self.concerns.timeout)?;
         Ok(self.concerns.of_part(own, timeout))
@@ -210,6 +242,26 @@ impl<T> Collection<T> {
         inner.database = inner.database.with_name(name);
         name.clone_into(&mut Arc::make_mut(&mut inner.namespace).database);
         Self::from_inner(inner)
+    }
+
+    /// The transaction that the handle is [bound](crate::ClientSession::bind) to.
+    #[must_use]
+    pub fn transaction(&self) -> Option<&BoundTransaction> {
+        self.inner.concerns.membership.transaction()
+    }
+
+    /// The same collection, and its database, with another transaction.
+    pub(super) fn bound_to(&self, transaction: &BoundTransaction) -> Self {
+        let mut inner = CollectionInner::clone(&self.inner);
+        inner.database = inner.database.bound_to(transaction);
+        inner.concerns.membership = Membership::Bound(transaction.clone());
+        Self::from_inner(inner)
+    }
+
+    /// The same collection for calls that cannot be part of a transaction.
+    #[cfg(feature = "encryption")]
+    pub(super) fn outside_transactions(&self) -> Self {
+        self.with(|concerns| concerns.membership = Membership::Outside)
     }
 
     fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {

@@ -7,7 +7,7 @@ pub(super) mod state;
 mod stream;
 mod time_limit;
 
-use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+use std::{fmt, marker::PhantomData, time::Duration};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -15,7 +15,7 @@ use super::Client;
 use crate::{
     Error, Namespace, Result,
     bson::{Bson, RawDocument},
-    execution::ExplicitSession,
+    execution::SessionHandle,
     operation::{
         cursor::{Batch, CursorReply},
         decode, decode_owned,
@@ -116,7 +116,7 @@ impl<T> Cursor<T> {
     }
 
     /// Sets the session that the cursor was opened in, for its further commands.
-    pub(crate) fn in_session(mut self, session: Option<&Arc<ExplicitSession>>) -> Self {
+    pub(crate) fn in_session(mut self, session: Option<&SessionHandle>) -> Self {
         if let Some(state) = &mut self.state {
             state.session = session.cloned();
             state.transaction = session.and_then(|session| session.lock().open_transaction());

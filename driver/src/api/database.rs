@@ -2,10 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Client, Collection, command::InSession, cursor::CursorTimeoutOptions};
+use super::{
+    Client, Collection,
+    command::InSession,
+    cursor::CursorTimeoutOptions,
+    transaction::{BoundTransaction, Membership},
+};
 use crate::{
     Result,
-    execution::{admit, start_timeout},
+    execution::{CallName, Executor, admit, refuse_bound, start_timeout},
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -50,9 +55,41 @@ pub(crate) struct Concerns {
     /// Whether the operations of the handle are parts of a call or a stream that a shutdown waits
     /// for.
     pub(crate) is_part: bool,
+    /// The transaction of the calls.
+    pub(crate) membership: Membership,
 }
 
 impl Concerns {
+    /// The session of an action, unless it sets another one.
+    #[inline]
+    pub(crate) fn session(&self) -> InSession<'_> {
+        self.membership.transaction().map(BoundTransaction::session)
+    }
+
+    /// To be called when a call begins that has this session.
+    ///
+    /// # Errors
+    /// The handle is bound to a transaction that the call cannot be part of, or the call is outside of a strict
+    /// transaction.
+    #[inline]
+    pub(crate) fn check_outside(
+        &self,
+        executor: &Executor,
+        session: InSession<'_>,
+        call: CallName<'_>,
+    ) -> Result<()> {
+        if session.is_some() {
+            return Ok(());
+        }
+        match &self.membership {
+            Membership::Any if self.is_part => Ok(()),
+            Membership::Any => executor.check_outside(call),
+            Membership::Bound(_) => Err(refuse_bound(call)),
+            #[cfg(feature = "encryption")]
+            Membership::Outside => Ok(()),
+        }
+    }
+
     /// Names the setting of a time limit: the commands of GridFS have, as their own option, what is left
     /// of that of the call.
     pub(super) fn of_part(&self, own: Option<Duration>, timeout: Timeout) -> Timeout {
@@ -80,14 +117,50 @@ impl Database {
     }
 
     /// The time limits of a cursor, whose operation has the option `own`.
-    pub(super) fn cursor_timeout(&self, own: Option<Duration>) -> CursorTimeoutOptions {
-        CursorTimeoutOptions {
+    ///
+    /// # Errors
+    /// As [`Concerns::check_outside`].
+    pub(super) fn cursor_timeout(
+        &self,
+        operation: &'static str,
+        session: InSession<'_>,
+        own: Option<Duration>,
+    ) -> Result<CursorTimeoutOptions> {
+        self.check_outside(operation, session)?;
+        Ok(CursorTimeoutOptions {
             own,
             inherited: self.inner.concerns.timeout,
             is_closing: self.is_closing(),
             is_part: self.inner.concerns.is_part,
             ..CursorTimeoutOptions::default()
-        }
+        })
+    }
+
+    fn check_outside(&self, operation: &'static str, session: InSession<'_>) -> Result<()> {
+        let call = CallName {
+            operation,
+            database: self.name(),
+            collection: None,
+        };
+        self.inner
+            .concerns
+            .check_outside(self.client().executor(), session, call)
+    }
+
+    /// The session of an action, unless it sets another one.
+    pub(super) fn session(&self) -> InSession<'_> {
+        self.inner.concerns.session()
+    }
+
+    /// The same database with another transaction.
+    pub(super) fn bound_to(&self, transaction: &BoundTransaction) -> Self {
+        self.with(|concerns| concerns.membership = Membership::Bound(transaction.clone()))
+    }
+
+    /// The transaction that the handle is [bound](crate::ClientSession::bind) to.
+    #[must_use]
+    pub fn transaction(&self) -> Option<&BoundTransaction> {
+        self.inner.concerns.membership.transaction()
     }
 
     /// Whether operations of the handle are refused, because the client shuts down.
@@ -103,8 +176,14 @@ impl Database {
     /// Starts the time limit of an operation whose own option is `own`.
     ///
     /// # Errors
-    /// The client shuts down, and the operation is not part of a transaction.
-    pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+    /// The client shuts down, and the operation is not part of a transaction. As [`Concerns::check_outside`].
+    pub(crate) fn start_timeout(
+        &self,
+        operation: &'static str,
+        own: Option<Duration>,
+        session: InSession<'_>,
+    ) -> Result<Timeout> {
+        self.check_outside(operation, session)?;
         admit(self.is_closing(), session)?;
         let timeout = start_timeout(own, session, self.inner.concerns.timeout)?;
         Ok(self.inner.concerns.of_part(own, timeout))

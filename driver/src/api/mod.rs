@@ -36,5 +36,5 @@ use environment::Environment;
 pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
 pub use shutdown::{Shutdown, Unfinished};
-pub use transaction::TransactionScope;
+pub use transaction::{Bind, BoundTransaction, TransactionScope};
 pub use warm_up::WarmUp;

@@ -3,13 +3,13 @@
 //! [Driver Sessions]:
 //! https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, time::Duration};
 
 use super::Client;
 use crate::{
     Error, Result,
     bson::{Document, IntoDocument, Timestamp, Uuid, decode_document, doc},
-    execution::ExplicitSession,
+    execution::SessionHandle,
     proto::session::SessionOptions,
     types::{
         timeout::{TimeLimit, TimeoutSource},
@@ -126,7 +126,7 @@ awaitable!(['a] StartSession<'a> => ClientSession);
 /// ```
 pub struct ClientSession {
     client: Client,
-    session: Arc<ExplicitSession>,
+    session: SessionHandle,
     transaction_defaults: Box<TransactionOptions>,
 }
 
@@ -255,7 +255,7 @@ impl ClientSession {
         self.client.executor().end_session(&self.session);
     }
 
-    pub(crate) fn shared(&self) -> &Arc<ExplicitSession> {
+    pub(crate) fn shared(&self) -> &SessionHandle {
         &self.session
     }
 
@@ -272,13 +272,13 @@ impl Drop for ClientSession {
             self.client.executor().end_session(&self.session);
             return;
         }
-        end_in_background(&self.client, Arc::clone(&self.session));
+        end_in_background(&self.client, self.session.clone());
     }
 }
 
 /// Aborts the transaction of a session and ends the session, in a task on the runtime of the client. The check-out
 /// for the abort begins before this function returns. Waits for a command of the transaction that is running, such as a getMore in another task, without a time limit.
-fn end_in_background(client: &Client, session: Arc<ExplicitSession>) {
+fn end_in_background(client: &Client, session: SessionHandle) {
     let owned = client.clone();
     client.executor().reserve_for_abort(&session);
     client.executor().spawn(async move {

@@ -3,7 +3,7 @@
 use std::{ops::Range, time::Instant};
 
 use super::{
-    Executor, ExplicitSession, OperationState,
+    Executor, OperationState, SessionHandle,
     encryption::{
         CHECKED_LEVELS, CommandEncryption, decrypt_reply, encrypt_request, has_encrypted_value, limited,
     },
@@ -36,7 +36,7 @@ pub(super) struct Attempt<'a> {
     pub(super) executor: &'a Executor,
     pub(super) server: &'a SelectedServer,
     pub(super) scope: &'a OperationScope,
-    pub(super) explicit: Option<&'a ExplicitSession>,
+    pub(super) explicit: Option<&'a SessionHandle>,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,

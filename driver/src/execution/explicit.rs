@@ -1,6 +1,7 @@
 //! Sessions that the application starts itself.
 
 use std::{
+    ops::Deref,
     sync::{Arc, OnceLock},
     time::Instant,
 };
@@ -28,7 +29,58 @@ use crate::{
     },
 };
 
-/// A session of the application, shared with the cursors that were opened in it.
+/// A session of the application, as actions and cursors use it.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionHandle {
+    session: Arc<ExplicitSession>,
+    /// The number of the transaction, if commands can use the session only in this one.
+    /// [`NO_TRANSACTION`] if none was in progress.
+    bound_to: Option<i64>,
+}
+
+/// The number of no transaction: the first of a session has the number 1.
+const NO_TRANSACTION: i64 = 0;
+
+impl SessionHandle {
+    fn new(session: ExplicitSession) -> Self {
+        Self {
+            session: Arc::new(session),
+            bound_to: None,
+        }
+    }
+
+    /// The same session for commands in the transaction that is in progress now.
+    pub(crate) fn bound(&self) -> Self {
+        let number = self.session.lock().open_transaction();
+        Self {
+            session: Arc::clone(&self.session),
+            bound_to: Some(number.unwrap_or(NO_TRANSACTION)),
+        }
+    }
+
+    /// The number of the transaction that the session can only be used in.
+    #[inline]
+    pub(crate) fn bound_to(&self) -> Option<i64> {
+        self.bound_to
+    }
+
+    /// Whether both are bound to the same transaction, or can be used in all of the same session.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.session, &other.session) && self.bound_to == other.bound_to
+    }
+}
+
+impl Deref for SessionHandle {
+    type Target = ExplicitSession;
+
+    #[inline]
+    fn deref(&self) -> &ExplicitSession {
+        &self.session
+    }
+}
+
+/// A session of the application, shared with the cursors that were opened in it, and with the handles that are bound
+/// to its transaction.
 #[derive(Debug)]
 pub(crate) struct ExplicitSession {
     /// Whose session it is: no other client's servers know it.
@@ -208,13 +260,13 @@ impl ExplicitSession {
 
 impl Executor {
     /// Starts a session. Nothing is sent: the server creates it with its first command.
-    pub(crate) fn start_session(&self, options: SessionOptions) -> Result<Arc<ExplicitSession>> {
+    pub(crate) fn start_session(&self, options: SessionOptions) -> Result<SessionHandle> {
         options.validate().map_err(Error::invalid_argument)?;
         let server = self
             .sessions
             .take(Instant::now(), self.topology.session_timeout());
         let state = SessionState::new(options, server);
-        Ok(Arc::new(ExplicitSession::new(&self.topology, state)))
+        Ok(SessionHandle::new(ExplicitSession::new(&self.topology, state)))
     }
 
     /// Begins the check-out for the abort of a transaction, if its server is known and has the transaction.
@@ -245,8 +297,8 @@ impl Executor {
     }
 
     /// A session that has ended, with the times of `session`.
-    pub(crate) fn ended_session(&self, session: &ExplicitSession) -> Arc<ExplicitSession> {
-        Arc::new(ExplicitSession::new(&self.topology, session.lock().ended()))
+    pub(crate) fn ended_session(&self, session: &ExplicitSession) -> SessionHandle {
+        SessionHandle::new(ExplicitSession::new(&self.topology, session.lock().ended()))
     }
 
     /// Ends the session. Its server session returns to the session pool, unless a command in it has

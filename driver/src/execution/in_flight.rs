@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use super::{Executor, ExplicitSession};
+use super::{Executor, SessionHandle};
 use crate::{
     Error, ErrorKind, Result,
     types::in_flight::{Closing, Held, InFlight, InFlightCounts, Kind, OfBackground},
@@ -34,7 +34,7 @@ impl Drop for Running<'_> {
 /// # Errors
 /// The client was shut down.
 #[inline]
-pub(crate) fn admit(is_closing: bool, session: Option<&Arc<ExplicitSession>>) -> Result<()> {
+pub(crate) fn admit(is_closing: bool, session: Option<&SessionHandle>) -> Result<()> {
     if is_closing {
         admit_in_transaction(session)
     } else {
@@ -43,7 +43,7 @@ pub(crate) fn admit(is_closing: bool, session: Option<&Arc<ExplicitSession>>) ->
 }
 
 #[cold]
-fn admit_in_transaction(session: Option<&Arc<ExplicitSession>>) -> Result<()> {
+fn admit_in_transaction(session: Option<&SessionHandle>) -> Result<()> {
     if session.is_some_and(|session| session.lock().open_transaction().is_some()) {
         Ok(())
     } else {

@@ -13,6 +13,7 @@ mod jitter;
 mod kind;
 mod late_replies;
 mod monitoring;
+mod outside;
 mod random;
 mod scope;
 mod selection;
@@ -51,9 +52,11 @@ use attempt::Attempt;
 pub(crate) use encryption::CommandEncryption;
 #[cfg(feature = "encryption")]
 pub(crate) use encryption::{Computing, Decrypting};
-pub(crate) use explicit::ExplicitSession;
+pub(crate) use explicit::{ExplicitSession, SessionHandle};
 pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;
+pub use outside::outside_transaction;
+pub(crate) use outside::{Body, CallName, refuse_bound};
 use sessions::SessionPool;
 use state::{Failure, OperationState, PinnedBy, Retries};
 use time_limit::named;
@@ -133,7 +136,7 @@ impl Executor {
     /// in an implicit session otherwise. Dropping the future: see [`run`](Self::run).
     pub(crate) fn run_in<O: Operation>(
         &self,
-        explicit: Option<&Arc<ExplicitSession>>,
+        explicit: Option<&SessionHandle>,
         timeout: Timeout,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
@@ -151,7 +154,7 @@ impl Executor {
     pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
         scope: S,
-        explicit: Option<&Arc<ExplicitSession>>,
+        explicit: Option<&SessionHandle>,
         timeout: Timeout,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
@@ -164,7 +167,6 @@ impl Executor {
                 {
                     break 'run Err(Error::invalid_argument(why));
                 }
-                let explicit = explicit.map(|session| &**session);
                 let mut state = OperationState::new(running.0, scope.borrow(), explicit, timeout);
                 if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.

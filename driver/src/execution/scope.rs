@@ -1,8 +1,8 @@
 //! What the commands of one call share: the `operationId` of events and the span.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::atomic::Ordering;
 
-use super::{Executor, ExplicitSession};
+use super::{Executor, ExplicitSession, SessionHandle};
 use crate::{
     operation::Operation,
     proto::session::TransactionCommand,
@@ -14,7 +14,7 @@ impl Executor {
     #[inline]
     pub(super) fn scope_of<O: Operation>(
         &self,
-        explicit: Option<&Arc<ExplicitSession>>,
+        explicit: Option<&SessionHandle>,
         operation: &O,
     ) -> OperationScope {
         let mut scope = self.untraced_scope();
@@ -37,7 +37,7 @@ impl Executor {
     /// [`run_in_scope`](Self::run_in_scope). The caller ends its span.
     pub(crate) fn begin_operation(
         &self,
-        explicit: Option<&Arc<ExplicitSession>>,
+        explicit: Option<&SessionHandle>,
         name: &str,
         database: &str,
         collection: Option<&str>,

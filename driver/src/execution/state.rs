@@ -1,6 +1,6 @@
 //! The state of one operation between its attempts, and the error of an attempt.
 
-use super::{Executor, ExplicitSession};
+use super::{Executor, SessionHandle};
 use crate::{
     Error, ServerAddress,
     proto::{
@@ -24,7 +24,7 @@ pub(super) struct OperationState<'a> {
     pub(super) executor: &'a Executor,
     pub(super) scope: &'a OperationScope,
     /// The explicit session.
-    pub(super) explicit: Option<&'a ExplicitSession>,
+    pub(super) explicit: Option<&'a SessionHandle>,
     /// The implicit session, if there is no explicit one.
     pub(super) session: Option<ServerSession>,
     /// `txnNumber` of a retryable write.
@@ -34,11 +34,11 @@ pub(super) struct OperationState<'a> {
     pub(super) retries: Option<Box<Retries>>,
     /// Whether a command may have been sent whose reply has not been read.
     pub(super) in_flight: bool,
-    /// Whether [`ExplicitSession::leave`] must be called.
+    /// Whether [`ExplicitSession::leave`](super::ExplicitSession::leave) must be called.
     pub(super) has_entered: bool,
     /// What the command is to the transaction of the explicit session, if it is part of it.
     pub(super) transaction: Option<TransactionCommand>,
-    /// Whether [`ExplicitSession::end_turn`] must be called.
+    /// Whether [`ExplicitSession::end_turn`](super::ExplicitSession::end_turn) must be called.
     pub(super) has_turn: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> OperationState<'a> {
     pub(super) fn new(
         executor: &'a Executor,
         scope: &'a OperationScope,
-        explicit: Option<&'a ExplicitSession>,
+        explicit: Option<&'a SessionHandle>,
         timeout: Timeout,
     ) -> Self {
         Self {

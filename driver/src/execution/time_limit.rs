@@ -3,9 +3,9 @@
 //! [Client Side Operations Timeout]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-operations-timeout/client-side-operations-timeout.md
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use super::{Executor, ExplicitSession, OperationState};
+use super::{Executor, ExplicitSession, OperationState, SessionHandle};
 use crate::{
     Error, Result,
     operation::Operation,
@@ -25,7 +25,7 @@ use crate::{
 /// operation, and the operation sets its own ("Validation and Overrides").
 pub(crate) fn start_timeout(
     own: Option<Duration>,
-    session: Option<&Arc<ExplicitSession>>,
+    session: Option<&SessionHandle>,
     inherited: Option<TimeLimit>,
 ) -> Result<Timeout> {
     if let Some(session) = session {

@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::{Executor, ExplicitSession, OperationState, PinnedBy};
+use super::{Executor, ExplicitSession, OperationState, PinnedBy, SessionHandle};
 use crate::{
     Error, ErrorKind, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     connection::Condition,
@@ -66,7 +66,9 @@ impl OperationState<'_> {
         // The session of another client is refused later.
         self.explicit.is_some_and(|session| {
             session.belongs_to(topology)
-                && (session.lock().transaction().is_some() || operation.cursor_transaction().is_some())
+                && (session.bound_to().is_some()
+                    || session.lock().transaction().is_some()
+                    || operation.cursor_transaction().is_some())
         })
     }
 
@@ -94,6 +96,9 @@ impl OperationState<'_> {
         let mut state = session.lock();
         if let Some(opened_in) = operation.cursor_transaction() {
             state.check_cursor(opened_in)?;
+        }
+        if let Some(number) = session.bound_to() {
+            state.check_bound(number)?;
         }
         let Some(transaction) = state
             .transaction_mut()
@@ -304,7 +309,7 @@ impl Executor {
     /// command of the transaction is running, the transaction is still in progress.
     pub(crate) async fn end_transaction<O: Operation<Output = ()>>(
         &self,
-        session: &Arc<ExplicitSession>,
+        session: &SessionHandle,
         command: TransactionCommand,
         timeout: Timeout,
         operation: &mut O,

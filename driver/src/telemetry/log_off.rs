@@ -24,6 +24,15 @@ pub(crate) fn attach(
 pub(crate) fn connection_string_warnings(_warnings: &[String]) {}
 
 /// Logs nothing.
+pub(crate) fn call_outside_transaction(
+    _operation: &str,
+    _database: &str,
+    _collection: Option<&str>,
+    _hint: &str,
+) {
+}
+
+/// Logs nothing.
 #[cfg(feature = "encryption")]
 pub(crate) fn log_mongocrypt(_level: marula_mongocrypt::LogLevel, _message: &str) {}
 

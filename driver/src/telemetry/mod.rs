@@ -26,7 +26,10 @@ pub(crate) use context::in_current_context;
 pub(crate) use event_queue::EventQueue;
 #[cfg(feature = "encryption")]
 pub(crate) use log::log_mongocrypt;
-pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
+pub(crate) use log::{
+    LoggedSelection, SelectionLog, SrvPollingLog, attach, call_outside_transaction,
+    connection_string_warnings,
+};
 pub(crate) use scope::{CommandScope, OperationScope};
 pub(crate) use trace::{CommandSpan, OperationSpan, TracedCommand, Tracing, TransactionSpan, untraced};
 

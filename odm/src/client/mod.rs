@@ -5,7 +5,7 @@ pub mod cli;
 
 use crate::{
     base::{bson::RawDocumentBuf, error::Result},
-    driver::{self, options::ClientOptions},
+    driver::{self, Bind, options::ClientOptions},
     models::model::Model,
     query::{bulk::client::ClientBulk, handle::Collection},
     schema::Schema,
@@ -216,9 +216,9 @@ impl Client {
         self.inner.start_session()
     }
 
-    /// Starts a transaction in a session of its own. Pass the scope to actions with
-    /// `.session(&mut tx)`; it is aborted when it is dropped without
-    /// [`commit`](driver::TransactionScope::commit). Errors and repetitions are left to the caller;
+    /// Starts a transaction in a session of its own. The calls of handles that
+    /// [`tx.bind`](driver::ClientSession::bind) returns take part in it, and actions with `.session(&mut tx)`. It is
+    /// aborted when it is dropped without [`commit`](driver::TransactionScope::commit). Errors and repetitions are left to the caller;
     /// [`transaction`](Client::transaction) handles them.
     ///
     /// ```no_run
@@ -228,8 +228,9 @@ impl Client {
     /// # struct Person { _id: i64, age: i32 }
     /// # async fn run(client: marula::Client, people: marula::Collection<Person>) -> marula::Result<()> {
     /// let mut tx = client.start_transaction().await?;
-    /// people.update_by_id(1, |p| p.age().inc(1)).session(&mut tx).await?;
-    /// people.delete_by_id(2).session(&mut tx).required().await?;
+    /// let people = tx.bind(&people);
+    /// people.update_by_id(1, |p| p.age().inc(1)).await?;
+    /// people.delete_by_id(2).required().await?;
     /// tx.commit().await?;
     /// # Ok(()) }
     /// ```
@@ -244,7 +245,9 @@ impl Client {
     /// A transaction that [`run`](driver::action::TransactionSettings::run) runs in a session of its
     /// own, commits, and runs again after errors that another attempt can resolve.
     ///
-    /// The body passes `tx` to each action. It can run several times. It must return the errors of
+    /// The body calls handles that [`tx.bind`](driver::ClientSession::bind) returns, or passes `tx` to each action with
+    /// `.session(tx)`; other calls are outside of the transaction, and errors if it is
+    /// [`strict`](driver::action::TransactionSettings::strict). It can run several times. It must return the errors of
     /// its actions: [`Error`](crate::Error), or a type that both it and the driver's errors convert
     /// to.
     ///
@@ -258,12 +261,13 @@ impl Client {
     /// client
     ///     .transaction()
     ///     .run(async |tx| {
+    ///         let accounts = tx.bind(&accounts);
     ///         let from = accounts.update_one(
     ///             |a| a._id().eq(1) & a.balance().gte(50),
     ///             |a| a.balance().inc(-50),
     ///         );
-    ///         from.session(tx).required().await?;
-    ///         accounts.update_by_id(2, |a| a.balance().inc(50)).session(tx).required().await
+    ///         from.required().await?;
+    ///         accounts.update_by_id(2, |a| a.balance().inc(50)).required().await
     ///     })
     ///     .await?;
     /// # Ok(()) }
@@ -443,6 +447,25 @@ impl Database {
     }
 }
 
+/// `tx.bind(&db)`: the same database, whose collections take part in the transaction. See
+/// [`ClientSession::bind`](driver::ClientSession::bind).
+///
+/// ```
+/// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+/// client
+///     .transaction()
+///     .run(async |tx| tx.bind(&db).collection::<Order>().insert_one(&order(10)).await)
+///     .await?;
+/// # Ok(()) });
+/// ```
+impl Bind for &Database {
+    type Bound = Database;
+
+    fn bind_to(self, transaction: &driver::BoundTransaction) -> Database {
+        Database::new(self.inner.bind_to(transaction))
+    }
+}
+
 impl<D> Collection<D> {
     /// The database of the collection, and with it the client: a handler that has only a collection starts a
     /// transaction with it.
@@ -452,7 +475,7 @@ impl<D> Collection<D> {
     /// let client = orders.database().client();
     /// client
     ///     .transaction()
-    ///     .run(async |tx| orders.update_by_id(1, |o| o.total().inc(5)).session(tx).await)
+    ///     .run(async |tx| tx.bind(&orders).update_by_id(1, |o| o.total().inc(5)).await)
     ///     .await?;
     /// # Ok(()) });
     /// ```

@@ -345,8 +345,9 @@
 //! client
 //!     .transaction()
 //!     .run(async |tx| {
-//!         archive.insert_many(&old).session(tx).await?;
-//!         orders.delete_many(|o| o.id().is_in(ids.iter().copied())).session(tx).await
+//!         let (archive, orders) = tx.bind((&archive, &orders));
+//!         archive.insert_many(&old).await?;
+//!         orders.delete_many(|o| o.id().is_in(ids.iter().copied())).await
 //!     })
 //!     .await?;
 //! assert_eq!((archive.estimated_count().await?, orders.estimated_count().await?), (2, 1));
@@ -401,8 +402,9 @@
 //! client
 //!     .transaction()
 //!     .run(async |tx| {
-//!         orders.update_by_id(1, |o| o.total().inc(-50)).session(tx).required().await?;
-//!         orders.update_by_id(2, |o| o.total().inc(50)).session(tx).required().await
+//!         let orders = tx.bind(&orders);
+//!         orders.update_by_id(1, |o| o.total().inc(-50)).required().await?;
+//!         orders.update_by_id(2, |o| o.total().inc(50)).required().await
 //!     })
 //!     .await?;
 //! # Ok(()) });

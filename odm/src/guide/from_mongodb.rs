@@ -25,7 +25,7 @@
 //! | `coll.aggregate(vec![doc! {…}])` → `Document` | [`aggregate()`](crate::Collection::aggregate) with stages → shapes |
 //! | `coll.create_index(IndexModel::builder()…)` | `#[document(index(…))]` and [`Schema::sync`](crate::schema::Schema::sync) |
 //! | `client.start_session()`, `session.start_transaction()` | [`client.transaction().run(..)`](crate::Client::transaction), [`start_transaction`](crate::Client::start_transaction) |
-//! | `.session(&mut session)` | the same |
+//! | `.session(&mut session)` | the same; in a transaction [`tx.bind(&orders)`](crate::driver::ClientSession::bind), a handle that needs no session |
 //! | `coll.watch()` → `ChangeStreamEvent<T>` | [`watch()`](crate::Collection::watch), with typed filters |
 //! | `ErrorKind::Write(WriteFailure::WriteError(e)) if e.code == 11000` | [`Error::Duplicate { index, key, .. }`](crate::Error::Duplicate) |
 //! | `client.shutdown().await` | the same, with a deadline and what had not ended |

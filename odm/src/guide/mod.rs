@@ -14,7 +14,7 @@
 //! | [Projections and aggregation](aggregation) | parts of documents, pipelines, shapes |
 //! | [Relations](relations) | references, loading without one query for each document, lookups |
 //! | [Tenants](tenants) | scopes, joins within them, a collection or a database for each tenant |
-//! | [Transactions](transactions) | closures, guards, versions |
+//! | [Transactions](transactions) | closures, bound handles, guards, versions |
 //! | [Change streams](change_streams) | events, filters, resume tokens |
 //! | [Indexes and start-up in production](schema) | declarations, plans, modes, the lease, the command line |
 //! | [Encryption](encryption) | encrypted fields, data keys, clients that encrypt |

@@ -119,8 +119,9 @@
 //! client
 //!     .transaction()
 //!     .run(async |tx| {
-//!         orders.delete_many(|o| o.customer().eq(1)).session(tx).await?;
-//!         customers.delete_by_id(1).session(tx).required().await
+//!         let (orders, customers) = tx.bind((&orders, &customers));
+//!         orders.delete_many(|o| o.customer().eq(1)).await?;
+//!         customers.delete_by_id(1).required().await
 //!     })
 //!     .await?;
 //! # assert_eq!(orders.estimated_count().await?, 2);

@@ -1,4 +1,4 @@
-//! Transactions: closures, guards, versions.
+//! Transactions: closures, bound handles, guards, versions.
 //!
 //! Transactions need a replica set or a sharded cluster. One document is always changed atomically,
 //! and most tasks need no more than that: put the condition into the filter of the update.
@@ -7,28 +7,62 @@
 //!
 //! [`Client::transaction`](crate::Client::transaction) runs a closure in a session, commits, and
 //! runs it again after errors that another attempt can resolve, such as a write conflict or an
-//! election.
+//! election. [`tx.bind`](crate::driver::ClientSession::bind) returns handles whose calls take part in the transaction:
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! let placed = client
 //!     .transaction()
 //!     .run(async |tx| {
-//!         customers.find_by_id(1).session(tx).required().await?;
-//!         orders.insert_one(&order(10)).session(tx).await?;
+//!         let (orders, customers) = tx.bind((&orders, &customers));
+//!         customers.find_by_id(1).required().await?;
+//!         orders.insert_one(&order(10)).await?;
 //!         // An error aborts the transaction.
-//!         orders.update_by_id(3, |o| o.total().inc(-50)).session(tx).required().await
+//!         orders.update_by_id(3, |o| o.total().inc(-50)).required().await
 //!     })
 //!     .await?;
 //! assert_eq!(placed.modified_count, 1);
 //! # Ok(()) });
 //! ```
 //!
-//! - Pass `tx` to each call: a call without it is outside of the transaction. It is not undone if the
+//! - Bind the handles at the beginning of the closure, with the names of those outside. A bound handle has the same type, its
+//!   scope, its view of soft-deleted documents and its options, so a function that takes `&Collection<Order>` works with both.
+//!   `tx.bind(&db)` binds a database and the collections that are made from it, and a
+//!   [bulk write](crate::Client::bulk) on bound collections is part of their transaction. A type of your own that
+//!   consists of handles implements [`Bind`](crate::driver::Bind).
+//! - After the transaction, calls of a bound handle are errors. Two calls at once, in `join!`, are sent one after the other. What
+//!   cannot be part of a transaction is an error before it is sent: change streams, estimated counts, `explain`, `$out` and
+//!   `$merge`, the schema.
+//! - **A call of another handle is outside of the transaction.** It is not undone if the
 //!   transaction is aborted. **If it writes to a document that the transaction has written to, it waits for
 //!   the transaction, which waits for it**, until `timeoutMS` of the call or
 //!   `transactionLifetimeLimitSeconds` of the server, by default 60 s. The time limit of the transaction does
-//!   not limit the call.
+//!   not limit the call. With the feature `tracing`, debug builds log the first such call of each run, as a warning of the target
+//!   `marula_driver::transaction`. In a
+//!   [`strict`](crate::driver::action::TransactionSettings::strict) transaction, each is an error. One that is meant to be outside
+//!   is awaited with [`outside_transaction`](crate::outside_transaction):
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::outside_transaction;
+//!
+//! let attempts = orders.named("attempts");
+//! let cancelled = client
+//!     .transaction()
+//!     .strict()
+//!     .run(async |tx| {
+//!         // Remains if the transaction is aborted.
+//!         outside_transaction(attempts.insert_one(&order(11))).await?;
+//!         tx.bind(&orders).update_by_id(99, |o| o.total().inc(1)).required().await
+//!     })
+//!     .await;
+//! assert!(matches!(cancelled, Err(Error::NotFound { .. })));
+//! assert!(attempts.find_by_id(11).await?.is_some());
+//! # Ok(()) });
+//! ```
+//!
+//! - [`session(tx)`](crate::collection::Find::session) puts one call into the transaction, without a bound handle. The compiler
+//!   does not notice where it is missing.
 //! - The closure can run several times. It has no other effects, such as an email; those come after
 //!   `run`.
 //! - It returns the errors of its calls, also those that it expects. The server aborts the transaction at an
@@ -41,7 +75,7 @@
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! let inserted = client
 //!     .transaction()
-//!     .run(async |tx| orders.insert_one(&order(1)).session(tx).await.map(drop))
+//!     .run(async |tx| tx.bind(&orders).insert_one(&order(1)).await.map(drop))
 //!     .await;
 //! match inserted {
 //!     Ok(()) | Err(Error::Duplicate { .. }) => {} // outside of the closure
@@ -78,11 +112,12 @@
 //!     .transaction()
 //!     .timeout(std::time::Duration::from_secs(5))
 //!     .run(async |tx| {
-//!         let order = orders.find_by_id(1).session(tx).required().await?;
+//!         let orders = tx.bind(&orders);
+//!         let order = orders.find_by_id(1).required().await?;
 //!         if order.status == Status::Shipped {
 //!             return Err(Refused::TooLate);
 //!         }
-//!         orders.delete_by_id(1).session(tx).await?;
+//!         orders.delete_by_id(1).await?;
 //!         Ok(())
 //!     })
 //!     .await;
@@ -93,13 +128,14 @@
 //! # By guard
 //!
 //! [`Client::start_transaction`](crate::Client::start_transaction) returns a scope. It is aborted
-//! when it is dropped without a commit. Errors are not repeated.
+//! when it is dropped without a commit. Errors are not repeated, and calls outside of the transaction are not noticed.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
 //! let mut tx = client.start_transaction().await?;
-//! orders.update_by_id(1, |o| o.total().inc(-50)).session(&mut tx).required().await?;
-//! orders.update_by_id(2, |o| o.total().inc(50)).session(&mut tx).required().await?;
+//! let bound = tx.bind(&orders);
+//! bound.update_by_id(1, |o| o.total().inc(-50)).required().await?;
+//! bound.update_by_id(2, |o| o.total().inc(50)).required().await?;
 //! tx.commit().await?;
 //! assert_eq!(orders.find_by_id(2).required().await?.total, 250);
 //! # Ok(()) });

@@ -1,9 +1,6 @@
 //! The commands of a [`ChangeStream`](crate::ChangeStream): its cursor, its session and its options.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use super::super::{
     Client,
@@ -15,7 +12,7 @@ use crate::{
     EncryptionError, Error, ErrorKind, RETRYABLE_ERROR,
     bson::{RawDocument, RawDocumentBuf, Timestamp, find_value},
     error::RESUMABLE_CHANGE_STREAM_ERROR,
-    execution::ExplicitSession,
+    execution::SessionHandle,
     operation::SessionUse,
     proto::{
         change_stream::{Action, CursorAfterFailure, Failure, Reply, Start},
@@ -31,7 +28,7 @@ pub(super) struct State {
     pipeline: Vec<RawDocumentBuf>,
     options: ChangeStreamOptions,
     /// The explicit session.
-    session: Option<Arc<ExplicitSession>>,
+    session: Option<SessionHandle>,
     /// The implicit session, while there is no cursor that has it.
     implicit: Option<ServerSession>,
     /// How the last `aggregate` uses it, also if its future was dropped.
@@ -52,7 +49,7 @@ impl State {
         target: Target,
         pipeline: Vec<RawDocumentBuf>,
         options: ChangeStreamOptions,
-        session: Option<Arc<ExplicitSession>>,
+        session: Option<SessionHandle>,
         timeout: CursorTimeout,
     ) -> Self {
         Self {

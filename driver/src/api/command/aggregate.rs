@@ -108,6 +108,7 @@ impl Database {
     /// [`Collection::aggregate`] otherwise.
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
         Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
+            .in_session(self.session())
     }
 }
 
@@ -137,6 +138,10 @@ impl<'a> Aggregate<'a> {
         pipeline: impl IntoIterator<Item = D>,
     ) -> Self {
         let mut deferred = Deferred::default();
+        let session = match &collection {
+            Cow::Borrowed(collection) => collection.session(),
+            Cow::Owned(_) => None,
+        };
         Self {
             collection,
             whole_database,
@@ -144,7 +149,7 @@ impl<'a> Aggregate<'a> {
             deferred,
             options: AggregateOptions::default(),
             lists_search_indexes: false,
-            session: None,
+            session,
             output: PhantomData,
         }
     }
@@ -236,10 +241,19 @@ impl<'a, T> Aggregate<'a, T> {
         options.deferred.take_result()?;
         let writes = writes(&self.pipeline);
         check_mode(writes, options.timeout_mode)?;
+        if writes && self.session.is_some_and(|session| session.bound_to().is_some()) {
+            // The error of the server would abort the transaction.
+            return Err(Error::invalid_argument(
+                "a pipeline with $out or $merge cannot be part of a transaction; use the handle that was bound, or write the \
+                 results of the pipeline with the bound one",
+            ));
+        }
         let timeout = CursorTimeoutOptions {
             mode: options.timeout_mode,
             max_await_time: options.max_await_time,
-            ..self.collection.cursor_timeout(options.timeout)
+            ..self
+                .collection
+                .cursor_timeout("aggregate", self.session, options.timeout)?
         }
         .start(self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;

@@ -91,7 +91,9 @@ impl<'a> ModifyCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.database.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .database
+            .start_timeout("collMod", options.timeout, self.session)?;
         let mut operation = CollMod {
             namespace: &self.namespace,
             options,

@@ -91,7 +91,9 @@ impl<'a> EstimatedDocumentCount<'a> {
     async fn run(mut self) -> Result<u64> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("count", options.timeout, self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = Count {
             scope: self.collection.read_scope(

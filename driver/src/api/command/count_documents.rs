@@ -75,7 +75,7 @@ impl<T> Collection<T> {
             filter: deferred.document("filter", filter),
             deferred,
             options: CountDocumentsOptions::default(),
-            session: None,
+            session: self.inner().session(),
         }
     }
 }

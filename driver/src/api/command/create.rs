@@ -102,7 +102,7 @@ impl Database {
             database: self,
             namespace: Namespace::new(self.name(), name),
             options: CreateCollectionOptions::default(),
-            session: None,
+            session: self.session(),
         }
     }
 }
@@ -125,7 +125,9 @@ impl<'a> CreateCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.database.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .database
+            .start_timeout("create", options.timeout, self.session)?;
         if self.options.encrypted_fields.is_none()
             && let Some(encryption) = self.database.client().executor().encryption()
             && let Some(fields) = encryption.encrypted_fields(&self.namespace)

@@ -156,7 +156,7 @@ async fn create(
     session: InSession<'_>,
     timeout: Option<Duration>,
 ) -> Result<Vec<String>> {
-    let timeout = collection.start_timeout(timeout, session)?;
+    let timeout = collection.start_timeout("createSearchIndexes", timeout, session)?;
     let mut operation = CreateSearchIndexesOperation {
         namespace: collection.namespace(),
         models,

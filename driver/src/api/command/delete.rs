@@ -112,7 +112,7 @@ impl<'a> Delete<'a> {
             multi,
             deferred,
             options: DeleteOptions::default(),
-            session: None,
+            session: collection.session(),
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Delete<'a> {
         let write_concern = self.options.write_concern.as_deref();
         let timeout = self
             .collection
-            .start_timeout(self.options.timeout, self.session)?;
+            .start_timeout("delete", self.options.timeout, self.session)?;
         let (_, outcome) = send_single(
             self.collection,
             write_concern,

@@ -60,7 +60,7 @@ impl<T> Collection<T> {
             filter: deferred.document("filter", filter),
             deferred,
             options: DistinctOptions::default(),
-            session: None,
+            session: self.inner().session(),
         }
     }
 }
@@ -112,7 +112,9 @@ impl<'a> Distinct<'a> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("distinct", options.timeout, self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = DistinctOperation {
             scope: self.collection.read_scope(

@@ -71,7 +71,9 @@ impl<'a> DropCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("drop", options.timeout, self.session)?;
         let namespace = self.collection.namespace();
         if self.options.encrypted_fields.is_none()
             && let Some(encryption) = self.collection.executor().encryption()

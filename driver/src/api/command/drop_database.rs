@@ -60,7 +60,9 @@ impl<'a> DropDatabase<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.database.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .database
+            .start_timeout("dropDatabase", options.timeout, self.session)?;
         let mut operation = DropDatabaseOperation {
             database: self.database.name(),
             options,

@@ -95,7 +95,9 @@ impl<'a> DropIndex<'a> {
         };
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("dropIndexes", options.timeout, self.session)?;
         let mut operation = DropIndexes {
             namespace: self.collection.namespace(),
             index,

@@ -46,7 +46,9 @@ impl<'a> DropSearchIndex<'a> {
     timeout_setter!();
 
     async fn run(self) -> Result<()> {
-        let timeout = self.collection.start_timeout(self.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("dropSearchIndex", self.timeout, self.session)?;
         let mut operation = DropSearchIndexOperation {
             namespace: self.collection.namespace(),
             name: &self.name,

@@ -223,11 +223,15 @@ impl<'a> Explain<'a> {
             mode: self.cursor.timeout_mode,
             cursor_type: self.cursor.cursor_type,
             max_await_time: self.cursor.max_await_time,
-            ..self.collection.cursor_timeout(self.timeout)
+            ..self
+                .collection
+                .cursor_timeout("explain", self.session, self.timeout)?
         }
         .start(self.session)?;
         let timeout = match self.options.timeout {
-            Some(own) => self.collection.start_timeout(Some(own), self.session)?,
+            Some(own) => self
+                .collection
+                .start_timeout("explain", Some(own), self.session)?,
             None => of_action.of_operation(),
         };
         let (concern, preference) = match &self.explained {

@@ -153,7 +153,7 @@ impl<T> Collection<T> {
             filter: deferred.document("filter", filter),
             deferred,
             options: FindOptions::default(),
-            session: None,
+            session: self.inner().session(),
         }
     }
 }
@@ -169,7 +169,7 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
             filter: deferred.document("filter", filter),
             deferred,
             options: FindOptions::default(),
-            session: None,
+            session: self.inner().session(),
             document: PhantomData,
         }
     }
@@ -216,7 +216,7 @@ impl<'a, T> Find<'a, T> {
             mode: self.options.timeout_mode,
             cursor_type: self.options.cursor_type.unwrap_or_default(),
             max_await_time: self.options.max_await_time,
-            ..inner.cursor_timeout(self.options.timeout)
+            ..inner.cursor_timeout("find", self.session, self.options.timeout)?
         }
         .start(self.session)?;
         let mut operation = FindOperation::new(inner, &self.filter, &self.options);
@@ -288,7 +288,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         check_read_concern(self.session, self.options.read_concern.as_deref())?;
         limit_to_one(&mut self.options);
         let inner = self.collection;
-        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
+        let timeout = inner.start_timeout("find", self.options.timeout, self.session)?;
         let mut operation = FindOneOperation {
             find: FindOperation::new(inner, &self.filter, &self.options),
             document: PhantomData,

@@ -266,7 +266,7 @@ macro_rules! find_and_modify_action {
                     filter: change.1.document("filter", filter),
                     change,
                     options: $Options::default(),
-                    session: None,
+                    session: collection.inner().session(),
                 }
             }
 
@@ -312,7 +312,7 @@ macro_rules! find_and_modify_action {
                     modification.validate()?;
                 }
                 let inner = self.collection.inner();
-                let timeout = inner.start_timeout(self.options.timeout, self.session)?;
+                let timeout = inner.start_timeout("findAndModify", self.options.timeout, self.session)?;
                 let write_concern = self.options.write_concern.as_deref();
                 let mut operation = FindAndModify {
                     namespace: inner.namespace(),

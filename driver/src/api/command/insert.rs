@@ -168,7 +168,7 @@ impl<'a, T: AppendDocument> InsertOne<'a, T> {
             collection,
             document,
             options: InsertOneOptions::default(),
-            session: None,
+            session: collection.session(),
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a, T: AppendDocument> InsertOne<'a, T> {
         self.options.deferred.take_result()?;
         let mut documents = Documents::single(self.document, &self.options);
         let inner = self.collection;
-        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
+        let timeout = inner.start_timeout("insert", self.options.timeout, self.session)?;
         let write_concern = self.options.write_concern.as_deref();
         let (count, _) = send_single(inner, write_concern, self.session, timeout, &mut documents).await?;
         Ok(InsertOneResult {
@@ -195,7 +195,7 @@ impl<'a, T: AppendDocument> InsertMany<'a, T> {
             collection,
             documents,
             options: InsertManyOptions::default(),
-            session: None,
+            session: collection.session(),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a, T: AppendDocument> InsertMany<'a, T> {
         let inner = self.collection;
         let write_concern = self.options.write_concern.as_deref();
         let ordered = self.options.ordered.unwrap_or(true);
-        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
+        let timeout = inner.start_timeout("insert", self.options.timeout, self.session)?;
         let mut batcher = Batcher::new("insert", inner, write_concern, self.session, timeout, ordered);
         let mut documents = Documents::new(self.documents, ordered, &self.options);
         match batcher.send(&mut documents).await {

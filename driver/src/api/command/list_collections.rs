@@ -191,7 +191,7 @@ async fn list(
     options.deferred.take_result()?;
     let timeout = CursorTimeoutOptions {
         mode: options.timeout_mode,
-        ..database.cursor_timeout(options.timeout)
+        ..database.cursor_timeout("listCollections", session, options.timeout)?
     }
     .start(session)?;
     let mut operation = ListCollectionsOperation {

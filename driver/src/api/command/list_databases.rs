@@ -164,6 +164,7 @@ async fn list(
     session: InSession<'_>,
 ) -> Result<Vec<DatabaseSpecification>> {
     options.deferred.take_result()?;
+    client.check_outside("listDatabases", session)?;
     let timeout = client.start_timeout(options.timeout, session)?;
     let mut operation = ListDatabasesOperation {
         name_only,

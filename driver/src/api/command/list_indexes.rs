@@ -151,7 +151,7 @@ async fn list<T>(
     options.deferred.take_result()?;
     let timeout = CursorTimeoutOptions {
         mode: options.timeout_mode,
-        ..collection.cursor_timeout(options.timeout)
+        ..collection.cursor_timeout("listIndexes", session, options.timeout)?
     }
     .start(session)?;
     let mut operation = ListIndexesOperation {

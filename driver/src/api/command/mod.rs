@@ -204,7 +204,7 @@ macro_rules! timeout_setter {
 pub(crate) use timeout_setter;
 
 /// The explicit session of an action, if any.
-pub(crate) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
+pub(crate) type InSession<'a> = Option<&'a crate::execution::SessionHandle>;
 
 /// Rejects a read concern of one operation that the level `snapshot` of a snapshot session would
 /// replace ([Snapshot Reads]).

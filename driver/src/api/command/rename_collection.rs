@@ -73,7 +73,9 @@ impl<'a> RenameCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("renameCollection", options.timeout, self.session)?;
         let mut operation = Rename {
             from: self.collection.namespace(),
             to: &self.to,

@@ -89,7 +89,7 @@ impl Database {
             command: deferred.document("command", command),
             deferred,
             options: RunCommandOptions::default(),
-            session: None,
+            session: self.session(),
             is_for_mongocryptd: false,
             reply: PhantomData,
         }
@@ -146,7 +146,9 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
     async fn run(&mut self) -> Result<T> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
-        let timeout = self.database.start_timeout(self.options.timeout, self.session)?;
+        let timeout = self
+            .database
+            .start_timeout("runCommand", self.options.timeout, self.session)?;
         let mut operation = RunCommandOperation {
             command: CustomCommand::new(
                 self.database.name(),

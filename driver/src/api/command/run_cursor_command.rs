@@ -83,7 +83,7 @@ impl Database {
             command: deferred.document("command", command),
             deferred,
             options: RunCursorCommandOptions::default(),
-            session: None,
+            session: self.session(),
             output: PhantomData,
         }
     }
@@ -131,7 +131,9 @@ impl<'a, T> RunCursorCommand<'a, T> {
             mode: options.timeout_mode,
             cursor_type: options.cursor_type.unwrap_or_default(),
             max_await_time: options.max_await_time,
-            ..self.database.cursor_timeout(options.timeout)
+            ..self
+                .database
+                .cursor_timeout("runCursorCommand", self.session, options.timeout)?
         }
         .start(self.session)?;
         let mut operation = RunCursorCommandOperation {

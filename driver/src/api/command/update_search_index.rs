@@ -56,7 +56,9 @@ impl<'a> UpdateSearchIndex<'a> {
 
     async fn run(self) -> Result<()> {
         self.deferred.into_result()?;
-        let timeout = self.collection.start_timeout(self.timeout, self.session)?;
+        let timeout = self
+            .collection
+            .start_timeout("updateSearchIndex", self.timeout, self.session)?;
         let mut operation = UpdateSearchIndexOperation {
             namespace: self.collection.namespace(),
             name: &self.name,

@@ -278,7 +278,9 @@ impl<'a, E> Watch<'a, E> {
         let timeout = CursorTimeoutOptions {
             cursor_type: CursorType::TailableAwait,
             max_await_time: self.options.max_await_time,
-            ..self.collection.cursor_timeout(self.options.timeout)
+            ..self
+                .collection
+                .cursor_timeout("watch", self.session, self.options.timeout)?
         }
         .start(self.session)?;
         ChangeStream::open(

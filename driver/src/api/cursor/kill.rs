@@ -1,14 +1,11 @@
 //! Closing the cursor of a [`State`](super::state::State) on its server.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use super::super::{Client, command::KillCursors};
 use crate::{
     Namespace, Result, ServerAddress,
-    execution::ExplicitSession,
+    execution::SessionHandle,
     operation::SessionUse,
     pool::PooledConnection,
     proto::{server_selection::Patience, session::ServerSession},
@@ -27,7 +24,7 @@ pub(super) struct KillOnDrop {
     pub(super) session_use: SessionUse,
     /// The explicit session. `None` in the background, because the application may use the session
     /// at the same time.
-    pub(super) explicit: Option<Arc<ExplicitSession>>,
+    pub(super) explicit: Option<SessionHandle>,
     /// The transaction that the cursor was opened in.
     pub(super) transaction: Option<i64>,
     pub(super) scope: OperationScope,

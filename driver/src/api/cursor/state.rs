@@ -1,10 +1,7 @@
 //! The state of a [`Cursor`](crate::Cursor): the current batch, the session, and the cursor on the
 //! server.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use super::{
     super::{Client, command::GetMore},
@@ -16,7 +13,7 @@ use crate::{
     Error, ErrorKind, RETRYABLE_ERROR, Result,
     bson::Bson,
     connection::Condition,
-    execution::ExplicitSession,
+    execution::SessionHandle,
     operation::{
         CommandState, SessionUse,
         cursor::{Batch, CursorReply},
@@ -31,7 +28,7 @@ pub(in crate::api) struct State {
     client: Client,
     pub(in crate::api) reply: CursorReply,
     /// The explicit session that the cursor was opened in. An implicit session is in `reply`.
-    pub(in crate::api) session: Option<Arc<ExplicitSession>>,
+    pub(in crate::api) session: Option<SessionHandle>,
     /// The transaction of that session which the cursor was opened in, by its number.
     pub(super) transaction: Option<i64>,
     batch_size: Option<u32>,
@@ -346,7 +343,7 @@ impl State {
     /// background would run beside those of the application.
     fn forget_with_transaction(&mut self, is_dropped: bool) {
         let Some(number) = self.transaction else { return };
-        let is_open = |session: &Arc<ExplicitSession>| session.lock().open_transaction() == Some(number);
+        let is_open = |session: &SessionHandle| session.lock().open_transaction() == Some(number);
         if is_dropped || !self.session.as_ref().is_some_and(is_open) {
             self.reply.id = 0;
         }

@@ -84,7 +84,8 @@ impl Engine {
                 .database(&namespace.database)
                 .collection(&namespace.collection)
                 .with_read_concern(ReadConcern::majority())
-                .with_write_concern(WriteConcern::majority()),
+                .with_write_concern(WriteConcern::majority())
+                .outside_transactions(),
             transport,
             credentials: OnDemandCredentials::new(settings, environment.clone(), services),
             providers: settings.providers.names(),
@@ -133,7 +134,7 @@ impl Engine {
 
     /// Starts the time limit of an operation.
     pub(super) fn start_timeout(&self, own: Option<Duration>) -> Result<Timeout> {
-        self.key_vault.inner().start_timeout(own, None)
+        self.key_vault.inner().start_timeout("encryption", own, None)
     }
 
     /// Runs the steps to the result, an empty document if there is none. Dropping the future ends them; a computation that

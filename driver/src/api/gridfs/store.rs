@@ -89,7 +89,7 @@ impl Store {
     /// # Errors
     /// The client shuts down.
     pub(super) fn start_timeout(&self, own: Option<Duration>) -> Result<Timeout> {
-        self.database.start_timeout(own, None)
+        self.database.start_timeout("gridFs", own, None)
     }
 
     /// The full time limit of the bucket, for an abort in the background.

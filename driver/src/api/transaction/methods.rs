@@ -1,11 +1,11 @@
 //! The methods of a session that start and end a transaction.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use crate::{
     Client, ClientSession, Error, Result,
     api::command::{EndTransaction, awaitable},
-    execution::{ExplicitSession, admit, start_abort_timeout, start_timeout},
+    execution::{SessionHandle, admit, start_abort_timeout, start_timeout},
     proto::session::{TransactionCommand, TransactionState},
     types::{
         timeout::Timeout,
@@ -181,7 +181,7 @@ impl ClientSession {
 /// Timeout, "Convenient Transactions API").
 pub(in crate::api) async fn abort(
     client: &Client,
-    session: &Arc<ExplicitSession>,
+    session: &SessionHandle,
     timeout: Option<Duration>,
 ) -> Result<()> {
     let timeout = start_abort_timeout(timeout, session)?;
@@ -192,7 +192,7 @@ pub(in crate::api) async fn abort(
 /// before.
 async fn end(
     client: &Client,
-    session: &Arc<ExplicitSession>,
+    session: &SessionHandle,
     command: TransactionCommand,
     timeout: Timeout,
 ) -> Result<()> {

@@ -5,11 +5,14 @@
 //! [Convenient API for Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions-convenient-api/transactions-convenient-api.md
 
+mod bound;
 mod methods;
 mod run;
 mod scope;
 mod settings;
 
+pub(crate) use bound::Membership;
+pub use bound::{Bind, BoundTransaction};
 pub(super) use methods::abort;
 pub use scope::TransactionScope;
 

@@ -2,13 +2,12 @@
 
 use std::{
     any::Any,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use crate::{
     ClientSession, Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
-    execution::{ExplicitSession, start_timeout},
+    execution::{SessionHandle, start_timeout},
     proto::session::{AfterCommit, RunTimeout, Transaction, TransactionRun},
     types::{
         timeout::{TimeLimit, Timeout, TimeoutSource},
@@ -26,7 +25,7 @@ pub(super) struct Attempts {
     timeout: Timeout,
     /// The time limit of the run whose body this run is part of.
     outer: RunTimeout,
-    session: Arc<ExplicitSession>,
+    session: SessionHandle,
     /// The error for which the transaction is run again.
     cause: Option<Error>,
     /// The error of an operation in that attempt, if its body succeeded nevertheless.
@@ -44,7 +43,7 @@ impl Attempts {
         limit: Duration,
         timeout: Option<Duration>,
     ) -> Result<Self> {
-        let session = Arc::clone(session.shared());
+        let session = session.shared().clone();
         let inherited = session.lock().default_timeout();
         let option = timeout.map(|limit| TimeLimit::of(limit, TimeoutSource::Transaction));
         let option = option.or(inherited);

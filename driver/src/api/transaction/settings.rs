@@ -1,11 +1,11 @@
 //! [`Client::transaction`] and [`ClientSession::with_transaction`]: the convenient API.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use super::{TransactionScope, run::Attempts};
 use crate::{
     Client, ClientSession, Error,
-    execution::admit,
+    execution::{Body, admit},
     proto::session::TransactionRun,
     types::transaction_options::{TransactionOptions, transaction_setters},
 };
@@ -37,6 +37,7 @@ impl Client {
             options: TransactionOptions::default(),
             limit: TransactionRun::TIME_LIMIT,
             timeout: None,
+            is_strict: false,
         }
     }
 }
@@ -63,6 +64,7 @@ impl ClientSession {
             options: TransactionOptions::default(),
             limit: TransactionRun::TIME_LIMIT,
             timeout: None,
+            is_strict: false,
         }
     }
 }
@@ -88,6 +90,31 @@ macro_rules! run_setters {
             self
         }
 
+        /// Calls of the body on the same client that are not part of the transaction are errors
+        /// ([`InvalidArgument`](crate::ErrorKind::InvalidArgument)), before anything is sent: those without a
+        /// [bound handle](ClientSession::bind) and without `.session(..)`. Default: a debug build with the feature
+        /// `tracing` logs the first of each run at level warn.
+        ///
+        /// What the body spawns runs in another task, and is not observed; nor is reading a cursor that was opened before.
+        /// A call that is meant to be outside is awaited with [`outside_transaction`](crate::outside_transaction).
+        ///
+        /// ```no_run
+        /// # use marula_driver::{Client, bson::{Document, doc}};
+        /// # async fn run(client: Client) {
+        /// let books = client.database("library").collection::<Document>("books");
+        /// let refused = client
+        ///     .transaction()
+        ///     .strict()
+        ///     .run(async |_tx| books.insert_one(&doc! { "_id": 1 }).await) // the session is missing
+        ///     .await;
+        /// assert!(refused.is_err());
+        /// # }
+        /// ```
+        pub fn strict(mut self) -> Self {
+            self.is_strict = true;
+            self
+        }
+
         /// Replaces the time limit of 120 s, for tests.
         #[cfg(feature = "internals")]
         #[doc(hidden)]
@@ -106,6 +133,7 @@ pub struct TransactionSettings {
     options: TransactionOptions,
     limit: Duration,
     timeout: Option<Duration>,
+    is_strict: bool,
 }
 
 impl TransactionSettings {
@@ -160,11 +188,16 @@ impl TransactionSettings {
             let client = self.client.clone();
             admit(client.executor().is_closing(), None)?;
             let _running = client.executor().enter();
+            let mut observed = Body::observed(client.executor(), self.is_strict);
             let mut tx = TransactionScope::new(self.client.start_session().await?);
             let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout)?;
             loop {
                 attempts.begin(&mut tx).await?;
-                let outcome = body.clone()(&mut tx).await;
+                let outcome = {
+                    // Pinned here, so that the future contains that of the body once.
+                    let running = pin!(body.clone()(&mut tx));
+                    Body::observe(&mut observed, running).await
+                };
                 if let Some(outcome) = attempts.end(&mut tx, outcome).await {
                     return outcome;
                 }
@@ -183,6 +216,7 @@ pub struct SessionTransaction<'s> {
     options: TransactionOptions,
     limit: Duration,
     timeout: Option<Duration>,
+    is_strict: bool,
 }
 
 impl SessionTransaction<'_> {
@@ -212,10 +246,14 @@ impl SessionTransaction<'_> {
             let client = session.client().clone();
             admit(client.executor().is_closing(), None)?;
             let _running = client.executor().enter();
+            let mut observed = Body::observed(client.executor(), self.is_strict);
             let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout)?;
             loop {
                 attempts.begin(session).await?;
-                let outcome = body.clone()(session).await;
+                let outcome = {
+                    let running = pin!(body.clone()(session));
+                    Body::observe(&mut observed, running).await
+                };
                 if let Some(outcome) = attempts.end(session, outcome).await {
                     return outcome;
                 }

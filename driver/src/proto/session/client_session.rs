@@ -147,6 +147,18 @@ impl SessionState {
         }
     }
 
+    /// Checks whether the transaction with this number, which a handle is bound to, is in progress.
+    ///
+    /// # Errors
+    /// It is not, and no command must be sent.
+    pub fn check_bound(&self, number: i64) -> Result<(), TransactionError> {
+        if self.open_transaction() == Some(number) {
+            Ok(())
+        } else {
+            Err(TransactionError::EndedHandle)
+        }
+    }
+
     /// `defaultTimeoutMS`.
     pub fn default_timeout(&self) -> Option<TimeLimit> {
         self.options.default_timeout
@@ -457,5 +469,18 @@ mod tests {
         let _ = session.transaction_mut().unwrap().begin_commit();
         assert_eq!(session.check_cursor(Some(1)), Err(TransactionError::EndedCursor));
         assert_eq!(session.check_cursor(None), Ok(()));
+    }
+
+    #[test]
+    fn a_handle_is_bound_to_one_transaction() {
+        let mut session = state(SessionOptions::default());
+        assert_eq!(session.check_bound(0), Err(TransactionError::EndedHandle), "none");
+        session.start_transaction(TransactionOptions::default()).unwrap();
+        assert_eq!(session.check_bound(1), Ok(()));
+        let _ = session.transaction_mut().unwrap().begin_abort();
+        assert_eq!(session.check_bound(1), Err(TransactionError::EndedHandle));
+        session.start_transaction(TransactionOptions::default()).unwrap();
+        assert_eq!(session.check_bound(1), Err(TransactionError::EndedHandle));
+        assert_eq!(session.check_bound(2), Ok(()));
     }
 }

@@ -70,6 +70,23 @@ pub(crate) fn connection_string_warnings(warnings: &[String]) {
     }
 }
 
+/// Logs a call that is made in the body of a transaction and is not part of it.
+pub(crate) fn call_outside_transaction(
+    operation: &str,
+    database: &str,
+    collection: Option<&str>,
+    hint: &str,
+) {
+    tracing::warn!(
+        target: "marula_driver::transaction",
+        operation,
+        databaseName = database,
+        collectionName = collection,
+        hint,
+        "Call outside of the running transaction"
+    );
+}
+
 /// Logs a message of libmongocrypt with the target `marula_driver::encryption`. Its messages contain no values; its trace
 /// messages, which do, are not passed on.
 #[cfg(feature = "encryption")]

@@ -9,7 +9,8 @@ use crate::{
         time_limit::TimeLimit,
     },
     driver::{
-        self, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace,
+        self, BoundTransaction, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind,
+        Namespace,
         options::{ClientBulkWriteOptions, ReadConcern, ReadPreference},
     },
     models::model::Model,
@@ -22,6 +23,7 @@ use crate::{
         handle::{
             Collection,
             action::{Session, awaitable, forward_options, in_session},
+            transaction::{bound_as, is_in_transaction},
         },
         observe::Call,
     },
@@ -43,6 +45,9 @@ pub struct ClientBulk<'a> {
     encrypted: Option<&'static str>,
     options: ClientBulkWriteOptions,
     session: Session<'a>,
+    /// The transaction that the collections are bound to.
+    transaction: Option<BoundTransaction>,
+    has_collections: bool,
 }
 
 impl<'a> ClientBulk<'a> {
@@ -53,6 +58,8 @@ impl<'a> ClientBulk<'a> {
             encrypted: None,
             options: ClientBulkWriteOptions::default(),
             session: None,
+            transaction: None,
+            has_collections: false,
         }
     }
 
@@ -76,8 +83,10 @@ impl<'a> ClientBulk<'a> {
     /// # Ok(()) });
     /// ```
     ///
+    /// If the collections are [bound](driver::ClientSession::bind) to a transaction, the bulk write is part of it.
+    ///
     /// Awaiting the action fails with [`Error::InvalidBulkWrite`], before anything is sent, if the collection belongs
-    /// to another client and the closure adds writes.
+    /// to another client, or not all collections are bound to the same transaction, and the closure adds writes.
     pub fn on<D: Model>(
         mut self,
         on: &Collection<D>,
@@ -92,6 +101,17 @@ impl<'a> ClientBulk<'a> {
         if !on.inner.database().client().is_clone_of(self.client) {
             part.refuse(Error::argument(format!(
                 "the collection {} belongs to another client than the bulk write",
+                on.namespace()
+            )));
+        }
+        let bound = on.transaction();
+        if !self.has_collections {
+            self.has_collections = true;
+            self.transaction = bound.cloned();
+        } else if self.transaction.as_ref() != bound {
+            part.refuse(Error::argument(format!(
+                "the collection {} is not bound to the same transaction as those before it; bind all collections of the bulk \
+                 write to one transaction, or none",
                 on.namespace()
             )));
         }
@@ -125,7 +145,8 @@ impl<'a> ClientBulk<'a> {
         }
         let is_verbose = self.options.is_verbose();
         let mut session = self.session;
-        let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
+        let bound = self.transaction;
+        let is_in_transaction = is_in_transaction(&session, bound.as_ref());
         if !upgrades.is_empty() {
             let limit = TimeLimit::begin(self.options.__timeout());
             let preceding = self.options.__preceding();
@@ -133,6 +154,10 @@ impl<'a> ClientBulk<'a> {
             self.options = limit.of(self.options, ClientBulkWriteOptions::timeout);
         }
         let writing = self.client.bulk_write(models).with_options(self.options);
+        let writing = match &bound {
+            Some(transaction) => writing.in_transaction(transaction),
+            None => writing,
+        };
         let mut writing = in_session!(session.as_deref_mut(), writing);
         let has_replacements = effects
             .iter()
@@ -166,6 +191,7 @@ impl<'a> ClientBulk<'a> {
                     .database(&namespace.database)
                     .with_read_concern(ReadConcern::local())
                     .collection::<Document>(&namespace.collection);
+                let finding = bound_as(bound.as_ref(), finding);
                 let finding = finding
                     .find_one(replaced.finding())
                     .projection(doc! { "_id": 1 })

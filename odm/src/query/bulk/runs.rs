@@ -17,6 +17,7 @@ use crate::{
         handle::{
             Collection,
             action::{Session, in_session},
+            transaction::is_in_transaction,
         },
     },
 };
@@ -59,7 +60,7 @@ impl<'a, D: Model> Runs<'a, D> {
         options: &BulkWriteOptions,
         mut session: Session<'_>,
     ) -> bool {
-        let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
+        let is_in_transaction = is_in_transaction(&session, self.collection.transaction());
         let writing = self
             .collection
             .inner

@@ -27,6 +27,7 @@ pub(crate) mod sharded;
 pub(crate) mod soft_delete;
 pub(crate) mod source;
 pub(crate) mod stages;
+pub(crate) mod transaction;
 
 /// A collection whose documents are `D`.
 ///

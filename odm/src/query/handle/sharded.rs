@@ -115,7 +115,8 @@ pub(crate) fn shard_key<'a>(
             .projection(doc! { "key": 1 })
             .read_preference(ReadPreference::primary())
             .timeout(LIMIT);
-        let sharding = reading.await.ok().flatten()?;
+        // Also if the call is part of a transaction, which the read cannot be part of.
+        let sharding = driver::outside_transaction(reading).await.ok().flatten()?;
         sharding.get_document("key").ok().cloned().map(Box::new)
     })
 }

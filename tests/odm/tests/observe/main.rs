@@ -2,6 +2,7 @@
 
 mod meters;
 mod models;
+mod outside_calls;
 mod recorded_metrics;
 mod recorded_spans;
 mod spans;

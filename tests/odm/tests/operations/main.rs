@@ -2,6 +2,7 @@
 //!
 //! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
+mod bound_transactions;
 mod bulk;
 mod bulk_outcomes;
 mod call_options;

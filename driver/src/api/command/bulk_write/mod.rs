@@ -103,7 +103,7 @@ impl<T> Collection<T> {
             collection: self.inner(),
             models: models.into_iter().collect(),
             options: BulkWriteOptions::default(),
-            session: None,
+            session: self.inner().session(),
         }
     }
 }
@@ -162,7 +162,7 @@ impl<'a> BulkWrite<'a> {
         let write_concern = self.options.write_concern.as_deref();
         let timeout = self
             .collection
-            .start_timeout(self.options.timeout, self.session)?;
+            .start_timeout("bulkWrite", self.options.timeout, self.session)?;
         let (name, session) = ("bulkWrite", self.session);
         let mut batcher = Batcher::new(name, self.collection, write_concern, session, timeout, ordered);
         for (kind, positions) in groups(&statements, ordered) {

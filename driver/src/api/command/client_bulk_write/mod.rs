@@ -13,7 +13,7 @@ use super::{
     session_setter,
 };
 use crate::{
-    Client, Cursor, Error, ErrorKind, Result,
+    BoundTransaction, Client, Cursor, Error, ErrorKind, Result,
     api::cursor::{CursorTimeout, CursorTimeoutOptions},
     proto::bulk_write::ResultMerger,
     telemetry::OperationScope,
@@ -148,6 +148,29 @@ impl<'a> ClientBulkWrite<'a> {
 
     session_setter!();
 
+    /// Runs the writes in the transaction that handles are [bound](crate::ClientSession::bind) to. Default: none.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Client, Collection, Result, bson::{Document, doc}};
+    /// # async fn run(client: Client, books: Collection<Document>) -> Result<()> {
+    /// client
+    ///     .transaction()
+    ///     .run(async |tx| {
+    ///         let books = tx.bind(&books);
+    ///         let writes = client.bulk_write([books.delete_one_model(doc! { "_id": 1 })]);
+    ///         match books.transaction() {
+    ///             Some(transaction) => writes.in_transaction(transaction).await,
+    ///             None => writes.await,
+    ///         }
+    ///     })
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn in_transaction(mut self, transaction: &'a BoundTransaction) -> Self {
+        self.session = Some(transaction.session());
+        self
+    }
+
     /// Whether the server acknowledges the writes: the write concern of the action, or else that of the
     /// client, is not `w: 0`. The client's does not apply in a transaction.
     ///
@@ -186,6 +209,7 @@ impl<'a> ClientBulkWrite<'a> {
         };
         let write_concern = options.write_concern.as_deref().unwrap_or(inherited);
         check_unacknowledged(options, write_concern)?;
+        self.client.check_outside(COMMAND, self.session)?;
         let timeout = CursorTimeoutOptions {
             own: options.timeout,
             inherited: self.client.timeout(),

@@ -72,7 +72,7 @@ impl<T> Collection<T> {
             collection: self.inner(),
             model,
             options: CreateIndexesOptions::default(),
-            session: None,
+            session: self.inner().session(),
         }
     }
 
@@ -85,7 +85,7 @@ impl<T> Collection<T> {
             collection: self.inner(),
             models: models.into_iter().collect(),
             options: CreateIndexesOptions::default(),
-            session: None,
+            session: self.inner().session(),
         }
     }
 }
@@ -143,7 +143,7 @@ async fn create(
     session: InSession<'_>,
 ) -> Result<Vec<String>> {
     options.deferred.take_result()?;
-    let timeout = collection.start_timeout(options.timeout, session)?;
+    let timeout = collection.start_timeout("createIndexes", options.timeout, session)?;
     let mut operation = CreateIndexesOperation {
         namespace: collection.namespace(),
         models,

@@ -297,7 +297,7 @@ macro_rules! update_action {
                     modification,
                     deferred,
                     options: $Options::default(),
-                    session: None,
+                    session: collection.session(),
                 }
             }
 
@@ -340,7 +340,7 @@ macro_rules! update_action {
                     options: &self.options,
                 };
                 let write_concern = self.options.write_concern.as_deref();
-                let timeout = self.collection.start_timeout(self.options.timeout, self.session)?;
+                let timeout = self.collection.start_timeout("update", self.options.timeout, self.session)?;
                 let (_, outcome) =
                     send_single(self.collection, write_concern, self.session, timeout, &mut statement).await?;
                 Ok(UpdateResult::from(outcome))

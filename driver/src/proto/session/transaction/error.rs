@@ -40,6 +40,8 @@ pub enum TransactionError {
     OtherCursor,
     /// A getMore of a cursor whose transaction has ended.
     EndedCursor,
+    /// An operation of a handle that is bound to another transaction than the one in progress.
+    EndedHandle,
 }
 
 impl fmt::Display for TransactionError {
@@ -80,6 +82,10 @@ impl fmt::Display for TransactionError {
                  transaction, or in another session"
             }
             Self::EndedCursor => "the transaction in which the cursor was opened has ended",
+            Self::EndedHandle => {
+                "the handle is bound to a transaction that has ended or was not started; use the handle that it was \
+                 bound from, or bind it to the transaction in progress"
+            }
         })
     }
 }
