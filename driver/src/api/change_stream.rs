@@ -160,12 +160,29 @@ struct Running {
 type Completed = (Box<State>, Option<Result<Reply, Failed>>);
 
 /// How long a read waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     /// For an event.
     Event,
     /// For one batch. `true` after it was received.
     Batch(bool),
+}
+
+/// A call that reads the next event.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Call {
+    wait: Wait,
+    has_begun: bool,
+}
+
+impl Call {
+    fn new(wait: Wait) -> Self {
+        Self {
+            wait,
+            has_begun: false,
+        }
+    }
 }
 
 impl<E> ChangeStream<E> {
@@ -216,7 +233,7 @@ impl<E> ChangeStream<E> {
     /// event or batch, unless the stream was started with a token, and with MongoDB 4.0.6 or older.
     #[must_use]
     pub fn resume_token(&self) -> Option<ResumeToken> {
-        self.machine.resume_token().cloned()
+        self.machine.resume_token()
     }
 
     /// Whether events can follow. `false` after an `invalidate` event and after an error that ends
@@ -275,21 +292,29 @@ impl<E> ChangeStream<E> {
         }
     }
 
-    /// Moves to the next event, as [`try_next`](Self::try_next) does. `false`: the stream has ended.
+    /// A call that waits for an event, as [`try_next`](Self::try_next) does.
     #[doc(hidden)]
-    pub async fn advance(&mut self) -> Result<bool> {
-        self.advance_within(Wait::Event).await
+    #[must_use]
+    pub fn call() -> Call {
+        Call::new(Wait::Event)
     }
 
-    /// Moves to the next event if there is one, as [`next_if_any`](Self::next_if_any) does.
+    /// A call that returns if there is no event, as [`next_if_any`](Self::next_if_any) does.
     #[doc(hidden)]
-    pub async fn advance_if_any(&mut self) -> Result<bool> {
-        self.advance_within(Wait::Batch(false)).await
+    #[must_use]
+    pub fn call_if_any() -> Call {
+        Call::new(Wait::Batch(false))
     }
 
-    async fn advance_within(&mut self, mut wait: Wait) -> Result<bool> {
-        self.begin_call();
-        poll_fn(|cx| self.poll_event(cx, &mut wait)).await
+    /// Moves to the next event. `false`: the stream has ended, or the call has not found an event.
+    #[doc(hidden)]
+    #[inline]
+    pub fn poll_call(&mut self, cx: &mut Context<'_>, call: &mut Call) -> Poll<Result<bool>> {
+        if !call.has_begun {
+            call.has_begun = true;
+            self.begin_call();
+        }
+        self.poll_event(cx, &mut call.wait)
     }
 
     /// Moves to the next event, as [`Stream::poll_next`] does. `false`: the stream has ended.
@@ -441,7 +466,7 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     /// # Ok(()) }
     /// ```
     pub async fn try_next(&mut self) -> Result<Option<E>> {
-        self.next_within(Wait::Event).await
+        self.next_within(Self::call()).await
     }
 
     /// The next event if there is one: in the current batch, or in the batch of at most one getMore,
@@ -457,11 +482,11 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     /// # Cancel safety
     /// As [`try_next`](Self::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<E>> {
-        self.next_within(Wait::Batch(false)).await
+        self.next_within(Self::call_if_any()).await
     }
 
-    async fn next_within(&mut self, wait: Wait) -> Result<Option<E>> {
-        if self.advance_within(wait).await? {
+    async fn next_within(&mut self, mut call: Call) -> Result<Option<E>> {
+        if poll_fn(|cx| self.poll_call(cx, &mut call)).await? {
             decode_owned(self.current()).map(Some)
         } else {
             Ok(None)
@@ -470,14 +495,16 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
 }
 
 impl<T> ChangeStream<ChangeStreamEvent<T>> {
-    /// Reads the current event. Its documents are read by a function, whose errors are not changed.
+    /// Reads the current event. Its documents are read by the function `read` to the places that it is given. `done` makes
+    /// the result.
     #[doc(hidden)]
     #[inline]
-    pub fn read_current<U, E: From<DecodeError>>(
+    pub fn read_current<U, E: From<DecodeError>, R>(
         &self,
-        read: impl FnMut(&Value<'_>) -> std::result::Result<U, E>,
-    ) -> std::result::Result<ChangeStreamEvent<U>, E> {
-        event::event(&Value::of_document(self.current()), read)
+        read: impl FnMut(&Value<'_>, &mut Option<U>) -> std::result::Result<(), E>,
+        done: impl Fn(std::result::Result<ChangeStreamEvent<U>, E>) -> R,
+    ) -> R {
+        event::event(&Value::of_document(self.current()), read, done)
     }
 
     /// The error of an event that cannot be read.

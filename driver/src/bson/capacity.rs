@@ -39,6 +39,13 @@ pub(super) fn append(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// An empty document with the capacity of the smallest map: three elements.
+#[inline]
+pub(super) fn document_for_few() -> Document {
+    let [_, few, ..] = &*EMPTY;
+    few.clone()
+}
+
 /// An empty document that holds `elements` elements without growing; [`MAX_ELEMENTS`] at most.
 pub(super) fn document_for(elements: usize) -> Document {
     let empty = EMPTY

@@ -295,14 +295,22 @@ pub fn find_element<'de>(document: &'de [u8], key: &str) -> Result<Option<RawEle
     Ok(None)
 }
 
-/// The value of the first element of `document` with this key. It is found fastest if it is the first element of all.
+/// The value of the first element of `document` with this key, which contains no zero byte. It is found fastest if it is the first
+/// element of all.
 ///
 /// # Errors
 /// If the document is malformed before or at the element.
+#[inline]
 pub(crate) fn find_value<'de>(document: &'de [u8], key: &str) -> Result<Option<RawValue<'de>>, DecodeError> {
-    if let Some((kind, bytes)) = RawElements::new(document)?.take_named(key) {
+    if let Some((kind, bytes)) = RawElements::new(document)?.take_plain_named(key) {
         return Ok(Some(RawValue::new(kind, bytes)));
     }
+    find_later_value(document, key)
+}
+
+#[cold]
+#[inline(never)]
+fn find_later_value<'de>(document: &'de [u8], key: &str) -> Result<Option<RawValue<'de>>, DecodeError> {
     Ok(find_element(document, key)?.map(|element| element.value))
 }
 

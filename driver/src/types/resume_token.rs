@@ -45,12 +45,9 @@ impl ResumeToken {
         &self.0
     }
 
-    /// Replaces a token by another one, for which its memory is used.
-    pub(crate) fn replace(token: &mut Option<Self>, by: &RawDocument) {
-        let mut bytes = token.take().map_or_else(Vec::new, |token| token.0.into_bytes());
-        bytes.clear();
-        bytes.extend_from_slice(by.as_bytes());
-        *token = RawDocumentBuf::from_bytes(bytes).ok().map(Self);
+    /// The token with these bytes. `None` if their length or the terminator is malformed.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        RawDocumentBuf::from_bytes(bytes.to_vec()).ok().map(Self)
     }
 }
 

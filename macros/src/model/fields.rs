@@ -1,12 +1,13 @@
 //! Fields: their stored names and their kinds.
 
 use syn::ext::IdentExt;
+use syn::{GenericArgument, PathArguments, Type};
 
 use crate::{
     case::Rule,
     diagnostics::Sink,
     model::{Accessor, AccessorKind, dates, encrypted},
-    parse::{Field, Name, SerdeContainer},
+    parse::{Field, Name, SerdeContainer, is_option},
 };
 
 /// The accessors of all fields that are stored. `owner`: the type or variant that has them.
@@ -175,7 +176,46 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
         );
         return AccessorKind::Opaque;
     }
+    if let Some(inner) = option_in_option(&field.ty) {
+        sink.on(
+            inner,
+            "an `Option` in an `Option` has no stored form of its own: `Some(None)` would be stored as null, and read as `None`; use one \
+             `Option`, or an enum with a variant for each case",
+        );
+    }
     AccessorKind::Typed
+}
+
+/// An `Option` directly in another one, anywhere in the type, as far as names show.
+fn option_in_option(ty: &Type) -> Option<&Type> {
+    let within: Vec<&Type> = match ty {
+        Type::Group(group) => vec![&group.elem],
+        Type::Paren(paren) => vec![&paren.elem],
+        Type::Reference(reference) => vec![&reference.elem],
+        Type::Array(array) => vec![&array.elem],
+        Type::Slice(slice) => vec![&slice.elem],
+        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+                return None;
+            };
+            let types = arguments.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            let types: Vec<&Type> = types.collect();
+            if last.ident == "Option"
+                && let [inner] = types[..]
+                && is_option(inner)
+            {
+                return Some(inner);
+            }
+            types
+        }
+        _ => return None,
+    };
+    within.into_iter().find_map(option_in_option)
 }
 
 /// Rejects stored names that a dotted path cannot express.

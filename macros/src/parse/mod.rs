@@ -60,6 +60,11 @@ pub(crate) struct Field {
     pub(crate) serde: SerdeField,
 }
 
+/// Whether a type is an `Option`, as far as its name shows.
+pub(crate) fn is_option(ty: &Type) -> bool {
+    matches!(ungrouped(ty), Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+}
+
 impl Field {
     /// Whether the field is a `PhantomData`, which is not stored.
     pub(crate) fn is_phantom(&self) -> bool {
@@ -73,7 +78,7 @@ impl Field {
 
     /// Whether the type is an `Option`, as far as its name shows.
     pub(crate) fn is_option(&self) -> bool {
-        matches!(ungrouped(&self.ty), Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+        is_option(&self.ty)
     }
 
     /// Whether the value is stored in the form of the field's type.

@@ -251,6 +251,22 @@ impl<T: Field + DecodeOwned> Found<T> {
         Found(decoded.map_err(|error| undecoded(bytes, error)))
     }
 
+    /// Moves the document to its place, where its hook runs. The error is that of [`into_result`](Self::into_result).
+    pub(crate) fn into_place(
+        self,
+        place: &mut Option<T>,
+        namespace: &Namespace,
+        read_as: ReadAs<T>,
+    ) -> Result<()> {
+        match self.0 {
+            Ok(document) => {
+                let document = place.insert(document);
+                read_as.hook.map_or(Ok(()), |hook| hook(document))
+            }
+            Err(undecoded) => Err(undecoded.in_collection(namespace)),
+        }
+    }
+
     /// The document. The error contains the collection and the `_id`.
     pub(crate) fn into_result(self, namespace: &Namespace, read_as: ReadAs<T>) -> Result<T> {
         let document = self.0.map_err(|undecoded| undecoded.in_collection(namespace))?;

@@ -1,6 +1,7 @@
 //! The keys of maps.
 
 use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use crate::base::bson::{DecodeError, ObjectId, Uuid as BsonUuid};
 
@@ -61,6 +62,12 @@ parsed! {
     bool: "a boolean";
     char: "a character";
     uuid::Uuid: "a UUID";
+    IpAddr: "an IP address";
+    Ipv4Addr: "an IPv4 address";
+    Ipv6Addr: "an IPv6 address";
+    SocketAddr: "a socket address";
+    SocketAddrV4: "an IPv4 socket address";
+    SocketAddrV6: "an IPv6 socket address";
 }
 
 impl MapKey for BsonUuid {

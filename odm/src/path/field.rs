@@ -12,10 +12,11 @@
 //! | decimals of the features `rust_decimal`, `bigdecimal` | Decimal128, see below |
 //! | [`Timestamp`], [`Binary`], [`Regex`] | the BSON type of this name |
 //! | `uuid::Uuid`, [`bson::Uuid`](crate::bson::Uuid) | Binary, subtype 4 |
+//! | `IpAddr`, `SocketAddr` and the types of one version in `std::net` | String: its `Display`, as in JSON |
 //! | [`Bson`], [`Document`] | any value, any document |
-//! | `Option<T>` | `T`, or Null; a missing field is read as `None` |
-//! | `Vec<u8>`, `[u8; N]`, `Box<[u8]>` | Binary, subtype 0 |
-//! | other `Vec`, `[T; N]`, `Box<[T]>`, and `VecDeque`, `LinkedList` | Array |
+//! | `Option<T>` | `T`, or Null; a missing field is read as `None`. An `Option<Option<T>>` is a compile error |
+//! | `Vec<u8>`, `[u8; N]`, `Box<[u8]>`, `Rc<[u8]>`, `Arc<[u8]>` | Binary, subtype 0 |
+//! | other `Vec`, `[T; N]`, `Box<[T]>`, `Rc<[T]>`, `Arc<[T]>`, and `VecDeque`, `LinkedList` | Array |
 //! | `HashSet`, `BTreeSet` | Array |
 //! | `HashMap<K, T>`, `BTreeMap<K, T>` | a document; `K` is `String` or another [`MapKey`] |
 //! | tuples | Array, of exactly as many items |
@@ -59,6 +60,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -197,6 +199,12 @@ plain! {
     [] Regex: json_schema::types(&["regex"]);
     [] BsonUuid: json_schema::types(&["binData"]);
     [] uuid::Uuid: json_schema::types(&["binData"]);
+    [] IpAddr: json_schema::types(&["string"]);
+    [] Ipv4Addr: json_schema::types(&["string"]);
+    [] Ipv6Addr: json_schema::types(&["string"]);
+    [] SocketAddr: json_schema::types(&["string"]);
+    [] SocketAddrV4: json_schema::types(&["string"]);
+    [] SocketAddrV6: json_schema::types(&["string"]);
     [] Bson: Document::new();
     [] Document: json_schema::types(&["object"]);
     [] (): json_schema::types(&["null"]);
@@ -320,6 +328,24 @@ macro_rules! pointers {
     )* };
 }
 pointers! { Box Rc Arc }
+
+macro_rules! shared_lists {
+    ($($t:ident)*) => { $(
+        /// A list, with the paths and the values of a `Vec`.
+        impl<T: Field> Field for $t<[T]> {
+            const ENCRYPTS_ELEMENTS: bool = Vec::<T>::ENCRYPTS_ELEMENTS;
+            type Nav<R, M: Mode> = <Vec<T> as Field>::Nav<R, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+                <Vec<T> as Field>::nav(path.into_type::<Vec<T>>())
+            }
+            fn json_schema(outer: &mut OuterTypes) -> Document {
+                Vec::<T>::json_schema(outer)
+            }
+        }
+    )* };
+}
+shared_lists! { Rc Arc }
 
 macro_rules! tuples {
     ($($len:literal: $($t:ident $at:tt),*;)*) => { $(

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use crate::{
     base::{
@@ -249,11 +250,14 @@ mark! {
     TtlKey: DateTime, Vec<DateTime>, Bson;
     TextKey: String, Vec<String>, Bson;
     ListItem: i8, i16, i32, i64, u16, u32, u64, usize, f32, f64, bool, String, char, Decimal128, ObjectId, DateTime, Timestamp,
-        Binary, Regex, BsonUuid, uuid::Uuid, Document, Bson;
+        Binary, Regex, BsonUuid, uuid::Uuid, Document, Bson,
+        IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6;
     IndexKey: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, Decimal128, String, char, bool, ObjectId, DateTime,
-        Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson;
+        Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson,
+        IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6;
     HashedKey: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, Decimal128, String, char, bool, ObjectId, DateTime,
-        Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson, Vec<u8>, Box<[u8]>;
+        Timestamp, BsonUuid, uuid::Uuid, Binary, Document, Bson, Vec<u8>, Box<[u8]>,
+        IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6;
 }
 
 macro_rules! forward {

@@ -1,6 +1,7 @@
 //! [`Collection::watch`]: change events with typed documents.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -12,7 +13,7 @@ use crate::{
         filter::Keys,
     },
     base::{
-        bson::{Bson, DecodeError, Document, RawDocumentBuf, doc},
+        bson::{Bson, DecodeError, Document, RawDocumentBuf, codec::Value, doc},
         error::{Error, Result},
     },
     document::decode::{Found, ReadAs},
@@ -294,17 +295,31 @@ impl<D> ChangeStream<D> {
 }
 
 impl<D: Model> ChangeStream<D> {
-    /// Decodes the current event. The result is that of [`try_next`](Self::try_next), so that the event, which is large, is
-    /// moved less often.
-    fn current(&self) -> Result<Option<ChangeStreamEvent<D>>> {
-        let event = self.inner.read_current(|document| {
-            let found = Found::of(document).into_result(&self.namespace, ReadAs::model());
+    /// Decodes the current event. The result is that of a poll, so that the event, which is large, is not moved.
+    fn current(&self) -> Poll<Result<Option<ChangeStreamEvent<D>>>> {
+        let read = |document: &Value<'_>, place: &mut Option<D>| {
+            let found = Found::of(document).into_place(place, &self.namespace, ReadAs::model());
             found.map_err(Unread::Document)
-        });
-        match event {
-            Ok(event) => Ok(Some(event)),
-            Err(Unread::Event(error)) => Err(self.inner.undecoded(error).into()),
-            Err(Unread::Document(error)) => Err(error),
+        };
+        self.inner.read_current(read, |event| {
+            Poll::Ready(match event {
+                Ok(event) => Ok(Some(event)),
+                Err(Unread::Event(error)) => Err(self.inner.undecoded(error).into()),
+                Err(Unread::Document(error)) => Err(error),
+            })
+        })
+    }
+
+    /// Decodes the event that the stream advances to.
+    #[inline]
+    fn poll_event(
+        &mut self,
+        advance: impl FnOnce(&mut driver::ChangeStream<DriverEvent>) -> Poll<driver::Result<bool>>,
+    ) -> Poll<Result<Option<ChangeStreamEvent<D>>>> {
+        match ready!(advance(&mut self.inner)) {
+            Ok(true) => self.current(),
+            Ok(false) => Poll::Ready(Ok(None)),
+            Err(error) => Poll::Ready(Err(error.into())),
         }
     }
 
@@ -322,12 +337,9 @@ impl<D: Model> ChangeStream<D> {
     /// # Errors
     /// [`Error::Decode`] for a document that cannot be decoded: the next call returns the event after
     /// it. [`Error::Driver`] for errors of the driver; see [`driver::ChangeStream::try_next`].
-    pub async fn try_next(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
-        if self.inner.advance().await? {
-            self.current()
-        } else {
-            Ok(None)
-        }
+    pub fn try_next(&mut self) -> impl Future<Output = Result<Option<ChangeStreamEvent<D>>>> + Send {
+        let mut call = driver::ChangeStream::<DriverEvent>::call();
+        poll_fn(move |context| self.poll_event(|events| events.poll_call(context, &mut call)))
     }
 
     /// The next event if there is one: in the current batch, or in that of at most one `getMore`, for
@@ -344,12 +356,9 @@ impl<D: Model> ChangeStream<D> {
     ///
     /// # Errors
     /// Those of [`try_next`](ChangeStream::try_next).
-    pub async fn next_if_any(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
-        if self.inner.advance_if_any().await? {
-            self.current()
-        } else {
-            Ok(None)
-        }
+    pub fn next_if_any(&mut self) -> impl Future<Output = Result<Option<ChangeStreamEvent<D>>>> + Send {
+        let mut call = driver::ChangeStream::<DriverEvent>::call_if_any();
+        poll_fn(move |context| self.poll_event(|events| events.poll_call(context, &mut call)))
     }
 }
 
@@ -357,11 +366,8 @@ impl<D: Model> Stream for ChangeStream<D> {
     type Item = Result<ChangeStreamEvent<D>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(match ready!(self.inner.poll_advance(context)) {
-            Ok(true) => self.current().transpose(),
-            Ok(false) => None,
-            Err(error) => Some(Err(error.into())),
-        })
+        self.poll_event(|events| events.poll_advance(context))
+            .map(Result::transpose)
     }
 }
 

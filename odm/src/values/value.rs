@@ -2,6 +2,7 @@
 
 use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -139,6 +140,12 @@ scalars! {
     f64: |v| Ok(Bson::Double(v));
     bool: |v| Ok(Bson::Boolean(v));
     char: |v| Ok(Bson::String(v.into()));
+    IpAddr: |v| Ok(Bson::String(v.to_string()));
+    Ipv4Addr: |v| Ok(Bson::String(v.to_string()));
+    Ipv6Addr: |v| Ok(Bson::String(v.to_string()));
+    SocketAddr: |v| Ok(Bson::String(v.to_string()));
+    SocketAddrV4: |v| Ok(Bson::String(v.to_string()));
+    SocketAddrV6: |v| Ok(Bson::String(v.to_string()));
     String: |v| Ok(Bson::String(v));
     ObjectId: |v| Ok(Bson::ObjectId(v));
     DateTime: |v| Ok(Bson::DateTime(v));

@@ -67,9 +67,6 @@ const USUAL: usize = 24;
 /// Maximum length of a document that is decoded without finding its elements first, in bytes.
 const SMALL: usize = 32;
 
-/// Capacity of a small document: that of the smallest map.
-const FEW: usize = 3;
-
 impl<'i> Reader<'i> {
     fn offset_of(&self, part: &[u8]) -> usize {
         part.as_ptr().addr().wrapping_sub(self.input.as_ptr().addr())
@@ -122,7 +119,10 @@ impl<'i> Reader<'i> {
 
     fn small_document(&mut self, bytes: &'i [u8], inner: u8) -> Result<Document, DecodeError> {
         let mut elements = RawElements::new(bytes).map_err(|error| error.rebase(self.offset_of(bytes)))?;
-        let mut document = capacity::document_for(if elements.is_empty() { 0 } else { FEW });
+        if elements.is_empty() {
+            return Ok(Document::new());
+        }
+        let mut document = capacity::document_for_few();
         while !elements.is_empty() {
             let mut before = elements;
             let Some(RawElement { key, value }) = elements.take_element() else {

@@ -102,7 +102,8 @@ enum State {
 pub struct ChangeStream {
     state: State,
     given: Start,
-    token: Option<ResumeToken>,
+    /// The bytes of the cached resume token. Their memory is used for the token of the next event. Empty if there is none.
+    token: Vec<u8>,
     post_batch_resume_token: Option<ResumeToken>,
     operation_time: Option<Timestamp>,
     has_delivered: bool,
@@ -123,7 +124,7 @@ impl ChangeStream {
                 .start_after
                 .as_ref()
                 .or(given.resume_after.as_ref())
-                .cloned(),
+                .map_or_else(Vec::new, |token| token.as_document().as_bytes().to_vec()),
             operation_time: given.start_at_operation_time,
             given,
             post_batch_resume_token: None,
@@ -135,8 +136,8 @@ impl ChangeStream {
     }
 
     /// The cached resume token.
-    pub fn resume_token(&self) -> Option<&ResumeToken> {
-        self.token.as_ref()
+    pub fn resume_token(&self) -> Option<ResumeToken> {
+        RawDocument::from_bytes(&self.token).ok().map(ResumeToken::from)
     }
 
     /// Whether more events can follow after the current batch.
@@ -181,13 +182,13 @@ impl ChangeStream {
 
     /// Where the stream resumes ("Resume Process").
     pub fn resume_point(&self) -> Start {
-        match (&self.token, self.operation_time) {
+        match (self.resume_token(), self.operation_time) {
             (Some(token), _) if self.given.start_after.is_some() && !self.has_delivered => Start {
-                start_after: Some(token.clone()),
+                start_after: Some(token),
                 ..Start::default()
             },
             (Some(token), _) => Start {
-                resume_after: Some(token.clone()),
+                resume_after: Some(token),
                 ..Start::default()
             },
             (None, Some(time)) => Start {
@@ -205,13 +206,20 @@ impl ChangeStream {
             self.end();
             return Err(MissingToken);
         };
-        match self.post_batch_resume_token.take_if(|_| is_last) {
-            Some(newest) => self.token = Some(newest),
-            None => ResumeToken::replace(&mut self.token, id),
+        if is_last && let Some(newest) = self.post_batch_resume_token.take() {
+            self.cache(newest.as_document());
+        } else {
+            self.cache(id);
         }
         self.has_delivered = true;
         (self.invalid_replies, self.missing_keys) = (0, 0);
         Ok(())
+    }
+
+    #[inline]
+    fn cache(&mut self, token: &RawDocument) {
+        self.token.clear();
+        self.token.extend_from_slice(token.as_bytes());
     }
 
     /// The reply to the command that [`next_action`](Self::next_action) returned.
@@ -219,7 +227,7 @@ impl ChangeStream {
         // "startAtOperationTime": none of the three options was given, no documents, and no
         // `postBatchResumeToken`.
         if self.state == State::Opening
-            && self.token.is_none()
+            && self.token.is_empty()
             && self.operation_time.is_none()
             && reply.is_empty
             && reply.post_batch_resume_token.is_none()
@@ -234,8 +242,8 @@ impl ChangeStream {
         }
         self.state = State::Open(reply.is_open);
         self.post_batch_resume_token = reply.post_batch_resume_token;
-        if reply.is_empty && self.post_batch_resume_token.is_some() {
-            self.token = self.post_batch_resume_token.take();
+        if let Some(newest) = self.post_batch_resume_token.take_if(|_| reply.is_empty) {
+            self.cache(newest.as_document());
         }
     }
 

@@ -15,9 +15,9 @@ use crate::{
     },
     models::model::Model,
     query::{
-        bulk::upgrades::{perform, take_upgrades},
         bulk::{
             Bulk, Within, Writes,
+            upgrades::{perform, take_upgrades},
             versions::{Built, Effect},
         },
         handle::{

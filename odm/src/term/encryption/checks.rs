@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::marker::PhantomData;
 use std::num::{Saturating, Wrapping};
 use std::ops::Deref;
-use std::rc::{self, Rc};
-use std::sync::{self, Arc, LazyLock, Mutex, OnceLock, RwLock};
+use std::rc;
+use std::sync::{self, LazyLock, Mutex, OnceLock, RwLock};
 
 use crate::{
     base::bson::Document,
@@ -131,7 +131,7 @@ macro_rules! held {
 }
 
 held! {
-    Arc<[T]> Rc<[T]> sync::Weak<T> rc::Weak<T>
+    sync::Weak<T> rc::Weak<T>
     Cell<T> RefCell<T> OnceCell<T> LazyCell<T> Mutex<T> RwLock<T> OnceLock<T> LazyLock<T>
     Reverse<T> Wrapping<T> Saturating<T>
 }

@@ -4,6 +4,7 @@
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use crate::{
     base::bson::{Binary, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid},
@@ -82,7 +83,7 @@ values! {
     "double": f32 f64;
     "decimal": Decimal128;
     "bool": bool;
-    "string": String char;
+    "string": String char IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6;
     "objectId": ObjectId;
     "date": DateTime;
     "timestamp": Timestamp;
@@ -121,6 +122,7 @@ macro_rules! equality {
 
 equality! {
     i8 i16 i32 i64 u8 u16 u32 u64 usize bool String char ObjectId DateTime Timestamp Binary BsonUuid uuid::Uuid Regex
+    IpAddr Ipv4Addr Ipv6Addr SocketAddr SocketAddrV4 SocketAddrV6
 }
 
 macro_rules! ranges {

@@ -1,5 +1,7 @@
 //! Values as expressions.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
 use crate::{
     base::{
         bson::{Binary, Bson, DateTime, Decimal128, ObjectId, Timestamp, Uuid as BsonUuid, doc},
@@ -66,5 +68,6 @@ literals! {
     f32 => f32; f64 => f64; bool => bool; char => char;
     &str => String; String => String; &String => String;
     ObjectId => ObjectId; DateTime => DateTime; Decimal128 => Decimal128; Timestamp => Timestamp; Binary => Binary;
+    IpAddr => IpAddr; Ipv4Addr => Ipv4Addr; Ipv6Addr => Ipv6Addr; SocketAddr => SocketAddr; SocketAddrV4 => SocketAddrV4; SocketAddrV6 => SocketAddrV6;
     uuid::Uuid => uuid::Uuid; BsonUuid => BsonUuid; Bson => Bson;
 }

@@ -1,6 +1,9 @@
 //! Types that are stored as one BSON type each.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::str::FromStr;
 
 use crate::{
     base::bson::{
@@ -208,6 +211,12 @@ strings! {
     String: |v| v;
     str: |v| v;
     char: |v| v.encode_utf8(&mut [0; 4]);
+    IpAddr: |v| &v.to_string();
+    Ipv4Addr: |v| &v.to_string();
+    Ipv6Addr: |v| &v.to_string();
+    SocketAddr: |v| &v.to_string();
+    SocketAddrV4: |v| &v.to_string();
+    SocketAddrV6: |v| &v.to_string();
 }
 
 macro_rules! scalars {
@@ -235,6 +244,12 @@ scalars! {
     uuid::Uuid: |value| uuid(value).map(uuid::Uuid::from_bytes);
     BsonUuid: |value| uuid(value).map(BsonUuid::from_bytes);
     Bson: |value| value.to_bson();
+    IpAddr: |value| address(value, "an IP address");
+    Ipv4Addr: |value| address(value, "an IPv4 address");
+    Ipv6Addr: |value| address(value, "an IPv6 address");
+    SocketAddr: |value| address(value, "a socket address");
+    SocketAddrV4: |value| address(value, "an IPv4 socket address");
+    SocketAddrV6: |value| address(value, "an IPv6 socket address");
     (): |value| if value.is_null() { Ok(()) } else { Err(value.mismatch("null")) };
 }
 
@@ -256,6 +271,15 @@ fn one_character(value: &Value<'_>) -> Result<char, DecodeError> {
         (Some(only), None) => Ok(only),
         _ => Err(DecodeError::new("expected a string with one character")),
     }
+}
+
+/// An address from its text. `expected` begins with an article.
+fn address<T: FromStr + Display>(value: &Value<'_>, expected: &str) -> Result<T, DecodeError> {
+    let text = value.raw().str()?;
+    let address = text.parse::<T>().ok();
+    // The form that is written: an IPv6 address has several.
+    let address = address.filter(|address| !value.is_exact() || address.to_string() == text);
+    address.ok_or_else(|| DecodeError::new(format!("expected {expected}, found another text")))
 }
 
 fn timestamp(value: Timestamp) -> [u8; 8] {

@@ -1,5 +1,8 @@
 //! Lists in typed paths: bytes, arrays of fixed length, and lists of boxes.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
 use crate::database::Env;
 use marula::bson::{Binary, BinarySubtype, Bson, Document as BsonDocument, doc};
 use marula::{Document, Embedded, Model, prelude::*};
@@ -149,4 +152,62 @@ async fn boxes_are_values() {
     let count = posts.count(|p| p.all().eq(&all) & p.all().contains(comment("b")) & p.sides().eq([5, 2]));
     assert_eq!(count.await.unwrap(), 1);
     env.close().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "visits", index(from), index(tags))]
+struct Visit {
+    _id: i64,
+    from: IpAddr,
+    through: Vec<SocketAddr>,
+    peer: Option<Ipv6Addr>,
+    tags: Arc<[String]>,
+    digest: Option<Arc<[u8]>>,
+}
+
+#[tokio::test]
+async fn addresses_and_shared_lists_have_the_operators_of_their_form() {
+    let env = Env::open().await;
+    let visits = env.collection::<Visit>();
+    let visit = Visit {
+        _id: 1,
+        from: IpAddr::from([127, 0, 0, 1]),
+        through: vec![SocketAddr::from(([10, 0, 0, 1], 80))],
+        peer: Some(Ipv6Addr::LOCALHOST),
+        tags: Arc::new(["new".to_owned()]),
+        digest: Some(Arc::new([1, 2])),
+    };
+    visits.insert_one(&visit).await.unwrap();
+    let raw = visits.driver().clone_with_type::<BsonDocument>();
+    let stored = raw.find_one(doc! {}).await.unwrap().unwrap();
+    let expected = doc! {
+        "_id": 1_i64, "from": "127.0.0.1", "through": ["10.0.0.1:80"], "peer": "::1", "tags": ["new"], "digest": binary(&[1, 2]),
+    };
+    assert_eq!(stored, expected);
+
+    let found = visits.find_one(|v| {
+        v.from().eq(visit.from)
+            & v.from().is_in([visit.from, IpAddr::from([10, 0, 0, 9])])
+            & v.through().contains(visit.through[0])
+            & v.peer().eq(Ipv6Addr::LOCALHOST)
+            & v.tags().contains("new")
+            & v.digest().eq(vec![1, 2])
+    });
+    assert_eq!(found.required().await.unwrap(), visit);
+    visits
+        .update_by_id(1, |v| {
+            (
+                v.from().set(IpAddr::V6(Ipv6Addr::LOCALHOST)),
+                v.peer().set(None::<Ipv6Addr>),
+                v.tags().push("old"),
+            )
+        })
+        .await
+        .unwrap();
+    let changed = visits.find_by_id(1).required().await.unwrap();
+    assert_eq!(
+        (changed.from, changed.peer),
+        (IpAddr::V6(Ipv6Addr::LOCALHOST), None)
+    );
+    assert_eq!(changed.tags.to_vec(), ["new", "old"]);
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::fmt::Debug;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -67,6 +68,8 @@ fn each_type_has_one_form() {
     goes_both_ways::<Cow<'static, str>>(Cow::Owned("text".to_owned()), "text");
     let id = ObjectId::from_bytes([7; 12]);
     goes_both_ways(id, id);
+    goes_both_ways::<Arc<[i32]>>(Arc::new([1, 2]), bson!([1, 2]));
+    goes_both_ways::<Rc<[u8]>>(Rc::new([1, 2]), binary(BinarySubtype::Generic, &[1, 2]));
     let at = DateTime::from_millis(-1);
     goes_both_ways(at, at);
     let decimal: Decimal128 = "12.50".parse().unwrap();
@@ -391,4 +394,41 @@ proptest! {
         let _ = from_slice::<BTreeMap<String, Vec<Option<i32>>>>(&bytes);
         let _ = from_slice::<HashMap<uuid::Uuid, (Point, Vec<u8>)>>(&bytes);
     }
+}
+
+#[test]
+fn addresses_are_text() {
+    goes_both_ways(IpAddr::from([127, 0, 0, 1]), "127.0.0.1");
+    goes_both_ways(Ipv4Addr::LOCALHOST, "127.0.0.1");
+    goes_both_ways(Ipv6Addr::LOCALHOST, "::1");
+    goes_both_ways(SocketAddr::from((Ipv6Addr::LOCALHOST, 80)), "[::1]:80");
+    goes_both_ways(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 80), "127.0.0.1:80");
+    goes_both_ways(SocketAddrV6::new(Ipv6Addr::LOCALHOST, 80, 0, 0), "[::1]:80");
+    // Another text of the same address.
+    assert_eq!(loaded::<Ipv6Addr>("0:0::1".into()).unwrap(), Ipv6Addr::LOCALHOST);
+    let error = |stored: Bson| loaded::<IpAddr>(stored).unwrap_err().to_string();
+    let text = error("localhost".into());
+    assert!(
+        text.starts_with("v: expected an IP address, found another text"),
+        "{text}"
+    );
+    let number = error(7.into());
+    assert!(
+        number.starts_with("v: expected a string, found Int32"),
+        "{number}"
+    );
+
+    let hits = BTreeMap::from([(IpAddr::from([10, 0, 0, 1]), 3)]);
+    assert_eq!(stored(hits.clone()).unwrap(), bson!({ "10.0.0.1": 3 }));
+    assert_eq!(
+        loaded::<BTreeMap<IpAddr, i32>>(bson!({ "10.0.0.1": 3 })).unwrap(),
+        hits
+    );
+    let wrong = loaded::<BTreeMap<Ipv6Addr, i32>>(bson!({ "0:0::1": 3 })).unwrap_err();
+    assert!(
+        wrong
+            .to_string()
+            .contains("expected a key that is an IPv6 address"),
+        "{wrong}"
+    );
 }
