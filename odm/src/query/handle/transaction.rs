@@ -42,7 +42,7 @@ impl<D> Collection<D> {
     ///         customers = customers.bind_to(transaction);
     ///     }
     ///     let cancelled = orders.find_one_and_delete(|o| o.id().eq(id)).required().await?;
-    ///     customers.find_by_id(cancelled.customer_id).required().await?;
+    ///     customers.find_by_id(cancelled.customer).required().await?;
     ///     Ok(())
     /// }
     ///

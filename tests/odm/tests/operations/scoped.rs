@@ -155,7 +155,7 @@ async fn no_call_finds_or_changes_documents_of_another_scope() {
 }
 
 /// Handles, and what has no scope by its documentation.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "driver",
     "name",
     "namespace",
@@ -171,6 +171,7 @@ const OTHERS: [&str; 15] = [
     "from_driver",
     "watch",
     "database",
+    "transaction",
 ];
 
 /// The methods of `Collection<D>`, by the source.
