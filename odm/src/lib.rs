@@ -145,6 +145,7 @@ pub use models::versioned::Versioned;
 pub use path::field::{ByFunction, Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;
+pub use query::read::token_key::TokenKey;
 pub use relation::{KeyOf, Ref};
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};

@@ -98,10 +98,10 @@ fn content(model: &Model, variant: &Variant) -> TokenStream {
     let (output, body) = match &variant.content {
         Content::None | Content::Unit => return TokenStream::new(),
         Content::Fields { ident, .. } => (
-            quote!(#ident<__R, <__M as __m::Mode>::Optional, #names>),
+            quote!(#ident<__R, <__M as __m::Mode>::Variant, #names>),
             quote!(#ident { path: #path }),
         ),
-        Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
+        Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Variant)),
     };
     let docs = documented(
         &variant.docs,

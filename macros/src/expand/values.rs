@@ -37,7 +37,9 @@ pub(super) fn newtype(model: &Model, newtype: &Newtype) -> TokenStream {
     let forwarded = markers.iter().map(|marker| {
         let marker = Ident::new(marker, ident.span());
         let clause = inner_is(&quote!(__m::#marker));
-        quote!(impl<#params> __m::#marker for #ty #clause {})
+        let nullable = (marker == "KeysetKey")
+            .then(|| quote!(const IS_NULLABLE: bool = <#inner as __m::KeysetKey>::IS_NULLABLE;));
+        quote!(impl<#params> __m::#marker for #ty #clause { #nullable })
     });
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
     let schema = json_schema::newtype(newtype);

@@ -181,7 +181,8 @@ pub enum Error {
         /// `database.collection`.
         collection: String,
     },
-    /// A page token is malformed, longer than 64 KiB, or belongs to another sort; see
+    /// A page token is malformed, longer than 64 KiB, or belongs to another sort, or the
+    /// [`TokenKey`](crate::TokenKey) of the query did not issue it for its context; see
     /// [`Find::keyset`](crate::collection::Find::keyset). A web application that receives tokens
     /// from its clients should reply with a client error (4xx).
     InvalidPageToken,

@@ -326,6 +326,27 @@ pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
     }
 }
 
+/// Whether a path leads to an array, or through one, by the `$jsonSchema` of a model.
+pub(crate) fn is_in_array(schema: &Document, path: &str) -> bool {
+    let is_array = match schema.get("bsonType") {
+        Some(Bson::String(name)) => name == "array",
+        Some(Bson::Array(names)) => names.iter().any(|name| name.as_str() == Some("array")),
+        _ => schema.contains_key("items"),
+    };
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    let fields = schema.get_document("properties").ok();
+    let field = fields.and_then(|fields| fields.get_document(name).ok());
+    let parts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|key| schema.get_array(key).ok());
+    is_array
+        || !path.is_empty() && field.is_some_and(|field| is_in_array(field, rest))
+        || parts
+            .flatten()
+            .filter_map(Bson::as_document)
+            .any(|part| is_in_array(part, path))
+}
+
 /// The paths of the encrypted fields in the values of a schema, also of those that cannot be encrypted there, such as those
 /// of array elements. Those in a value whose form is not known have its path.
 pub(crate) fn encrypted_paths(schema: &Document) -> Vec<String> {

@@ -23,15 +23,47 @@
 //! # Ok(()) });
 //! ```
 //!
-//! - The keys are fields that every document has, of a type that the server orders completely: numbers,
-//!   strings, `bool`, dates, ids, and enums of unit variants, in the order of their stored names. An
-//!   `Option`, a field in an `Option`, an enum variant, a map or an array, an enum with data, and `f32` and
-//!   `f64` (because of NaN) do not compile.
+//! - The keys are fields of a type that the server orders completely: numbers, strings, `bool`, dates,
+//!   ids, and enums of unit variants, in the order of their stored names; also an `Option`, a field in an
+//!   `Option`, and an entry of a map. A field in an array or an enum variant, an enum with data, and `f32`
+//!   and `f64` (because of NaN) do not compile.
+//! - Null and a missing value are equal, and before all values: first in ascending order, last in
+//!   descending order.
 //! - All pages of a list need the same filter and the same sort. A token of another sort, or one
 //!   that a client has changed to something malformed, is
 //!   [`Error::InvalidPageToken`](crate::Error::InvalidPageToken): reply with a client error.
-//! - An index on the filter's fields and then the keys serves the query: `index(customer,
-//!   -created_at)`.
+//! - An index on the fields that the filter compares for equality, then the keys, then `_id` serves the
+//!   query without a sort in memory: `index(customer, -created_at, id)`.
+//!   [`declared_index`](crate::collection::Find::declared_index) says whether one is declared.
+//!
+//! # Tokens that clients cannot read
+//!
+//! A token contains the values of the sort keys in one document: a client can decode it, and can make
+//! one that starts at other values. With a [`TokenKey`](crate::TokenKey) tokens are encrypted and
+//! authenticated, and bound to the collection, the sort and a context, such as the user:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! # let secret = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+//! let key = TokenKey::from_base64(secret)?; // `openssl rand -base64 32`, the same in all processes
+//!
+//! let query = |user: i64| orders.find_all().token_key(&key.context(format!("user {user}")));
+//! let first = query(17).keyset(|o| o.note().asc(), None, 2).await?;
+//! let second = query(17).keyset(|o| o.note().asc(), first.next.as_deref(), 2).await?;
+//! assert_eq!(second.items.len(), 1);
+//!
+//! let foreign = query(18).keyset(|o| o.note().asc(), first.next.as_deref(), 2).await;
+//! assert!(matches!(foreign, Err(Error::InvalidPageToken)));
+//! # Ok(()) });
+//! ```
+//!
+//! - A token of another key or context, and one that was issued without a key, is
+//!   [`Error::InvalidPageToken`](crate::Error::InvalidPageToken).
+//! - [`with_previous`](crate::TokenKey::with_previous) accepts the tokens of an earlier key.
+//! - A token does not expire, and it is not bound to the filter: give the filter of each page the conditions that
+//!   the user must not leave, or use a [scoped](crate::Collection::scoped) handle.
+//!
+//! # Keys that a request selects
 //!
 //! Keys that a request selects are [`KeysetSort`](crate::KeysetSort)s:
 //!
@@ -56,12 +88,13 @@
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-//! let page = orders.find(|o| o.total().gt(0)).sort(|o| o.id().asc()).page(1, 2).await?;
+//! let page = orders.find(|o| o.total().gt(0)).sort(|o| o.status().asc()).page(1, 2).await?;
 //! assert_eq!((page.total, page.pages(), page.items.len()), (3, 2, 1));
 //! # Ok(()) });
 //! ```
 //!
-//! Set a sort in which no two documents are equal, otherwise pages can overlap.
+//! `_id` is added to the sort, so that pages do not overlap, unless a declared unique index has only keys of the
+//! sort.
 //!
 //! # Everything
 //!

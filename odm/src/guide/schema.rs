@@ -42,6 +42,28 @@
 //! assert!(names.contains(&"customer_1_created_at_-1".to_owned()));
 //! ```
 //!
+//! # The index of a query
+//!
+//! [`declared_index`](crate::collection::Find::declared_index) compares a query with the declared indexes, without a
+//! server. A test of the application finds with it the queries that read all documents:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let recent = |customer| orders.find(move |o| o.customer().eq(customer)).sort(|o| o.created_at().desc());
+//! let choice = recent(1).declared_index()?;
+//! assert!(choice.uses_index("customer_1_created_at_-1") && choice.is_sorted(), "{choice}");
+//!
+//! let choice = orders.find(|o| o.status().eq(Status::Open)).sort(|o| o.total().desc()).declared_index()?;
+//! assert!(choice.is_collection_scan());
+//! assert_eq!(choice.to_string(), "no declared index: add index(status, -total)");
+//! # Ok(()) });
+//! ```
+//!
+//! The keys of an index serve a query in their order: first those that the filter compares for equality, then those of
+//! the sort, then one of a range. A partial index counts if the filter implies its conditions, and each alternative of
+//! an `|` has a choice of its own. The filter includes the conditions of the handle: soft deletion and its
+//! [scope](crate::Collection::scoped). What a server does shows [`explain`](crate::collection::Find::explain).
+//!
 //! # Plans
 //!
 //! A plan compares what is declared with what exists. It only reads. `Display` prints a line for

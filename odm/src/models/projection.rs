@@ -32,7 +32,7 @@ use crate::{
     },
     models::model::Fields,
     path::{
-        AsPath, Maybe, Mode, Path, RawPath, Read,
+        AsPath, InVariant, Maybe, Mode, Path, RawPath, Read,
         field::{ByFunction, DerivedDocument, Field, Opaque},
         to_value_path,
     },
@@ -173,6 +173,15 @@ impl<S, M: Direct, P: Projection<S>> ReadAt<S, M> for P {
 }
 
 impl<S, P> ReadAt<S, Maybe> for Option<P>
+where
+    Option<P>: Projection<S>,
+{
+    fn node_at(path: RawPath) -> Node {
+        <Self as Projection<S>>::node(path).optional()
+    }
+}
+
+impl<S, P> ReadAt<S, InVariant> for Option<P>
 where
     Option<P>: Projection<S>,
 {

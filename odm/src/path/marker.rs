@@ -14,7 +14,7 @@ use crate::{
     },
     form::map_key::MapKey,
     path::{
-        Indexed, Maybe, Read, Through, Write,
+        InVariant, Indexed, Maybe, Read, Through, Write,
         field::{DerivedDocument, Opaque},
     },
 };
@@ -31,6 +31,7 @@ use crate::{
 pub trait Readable {}
 impl Readable for Read {}
 impl Readable for Maybe {}
+impl Readable for InVariant {}
 impl Readable for Indexed {}
 impl Readable for Through {}
 
@@ -44,8 +45,27 @@ impl Readable for Through {}
 pub trait Writable {}
 impl Writable for Read {}
 impl Writable for Maybe {}
+impl Writable for InVariant {}
 impl Writable for Indexed {}
 impl Writable for Write {}
+
+/// Modes of paths that have at most one value in a document, of the same type in all documents.
+#[diagnostic::on_unimplemented(
+    message = "a path of mode `{Self}` cannot be a keyset key",
+    label = "this field has several values, or values of several types",
+    note = "pages sorted by a field inside an array or an enum variant would skip documents: sort by a field outside of them"
+)]
+pub trait KeysetMode {
+    /// Whether a document can have no value at the path.
+    #[doc(hidden)]
+    const IS_NULLABLE: bool;
+}
+impl KeysetMode for Read {
+    const IS_NULLABLE: bool = false;
+}
+impl KeysetMode for Maybe {
+    const IS_NULLABLE: bool = true;
+}
 
 /// Types of fields that can be compared by order: numbers, strings, dates, ObjectIds, timestamps
 /// and UUIDs. Not `bool`, documents and arrays.
@@ -115,15 +135,23 @@ pub trait Date {}
 pub trait Geo {}
 
 /// Types that can be a key of keyset pagination: stored as values of one BSON type that `$gt` and `$lt`
-/// order, and never null: numbers, strings, `bool`, dates, ids, and enums of unit variants, which are
-/// ordered by their stored names. Not `f32` and `f64`, whose NaN `$gt` and `$lt` do not order.
+/// order: numbers, strings, `bool`, dates, ids, and enums of unit variants, which are ordered by their
+/// stored names, and the `Option` of these. Not `f32` and `f64`, whose NaN `$gt` and `$lt` do not order.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a keyset key",
-    label = "pages sorted by a nullable or unordered key would skip documents",
-    note = "a keyset key is a number other than `f32` and `f64`, a string, a `bool`, a date, an id, or an enum of unit variants: sort by such a \
-            field that is always present"
+    label = "pages sorted by an unordered key would skip documents",
+    note = "a keyset key is a number other than `f32` and `f64`, a string, a `bool`, a date, an id, an enum of unit variants, or an `Option` of \
+            one of these"
 )]
-pub trait KeysetKey {}
+pub trait KeysetKey {
+    /// Whether a value can be stored as null, or not at all.
+    #[doc(hidden)]
+    const IS_NULLABLE: bool = false;
+}
+
+impl<T: KeysetKey> KeysetKey for Option<T> {
+    const IS_NULLABLE: bool = true;
+}
 
 /// Types of ascending and descending index keys: all but maps, regular expressions and the types in
 /// [`geo`](crate::geo).

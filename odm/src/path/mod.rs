@@ -30,7 +30,8 @@ mod sealed {
 /// | mode | example | filter, sort, index | update | keyset | expression |
 /// |---|---|---|---|---|---|
 /// | [`Read`] | `o.customer_id()` | yes | yes | yes | yes |
-/// | [`Maybe`] | `o.address().city()`, the fields of an `Option` | yes | yes | no | an `Option` |
+/// | [`Maybe`] | `o.address().city()`, the fields of an `Option` | yes | yes | yes | an `Option` |
+/// | [`InVariant`] | `o.payment().card().last4()`, the fields of an enum variant | yes | yes | no | an `Option` |
 /// | [`Indexed`] | `o.lines().nth(0).sku()` | yes | yes | no | no |
 /// | [`Through`] | `o.lines().sku()`, `o.lines().any().sku()` | yes | no | no | no |
 /// | [`Write`] | `o.lines().all_positional().sku()` | no | yes | no | no |
@@ -45,9 +46,11 @@ mod sealed {
 pub trait Mode: sealed::Sealed {
     /// The mode of a path that continues into an array without selecting an element.
     type Element: Mode;
-    /// The mode of a path that continues into a value that may be absent: the value of an `Option`
-    /// or of an enum variant, or an entry of a map.
+    /// The mode of a path that continues into a value that may be absent: the value of an `Option`,
+    /// or an entry of a map.
     type Optional: Mode;
+    /// The mode of a path that continues into a variant of an enum.
+    type Variant: Mode;
     /// The mode of a path that continues into the element of an array at an index.
     type Nth: Mode;
 }
@@ -55,10 +58,13 @@ pub trait Mode: sealed::Sealed {
 /// A path to a value that is always present: for filters, sorts, indexes and updates.
 #[derive(Debug)]
 pub struct Read(());
-/// A path to a value that may be absent: for filters, sorts, indexes and updates, but not for
-/// keyset pagination.
+/// A path to a value that may be absent: for filters, sorts, indexes and updates.
 #[derive(Debug)]
 pub struct Maybe(());
+/// A path into a variant of an enum: for filters, sorts, indexes and updates. Not for keyset
+/// pagination, because another variant can have a field of the same name with values of another type.
+#[derive(Debug)]
+pub struct InVariant(());
 /// A path to an element at an index (`lines.0.sku`): for filters, sorts, indexes and updates. Not
 /// for keyset pagination, because the element may be absent, and not for expressions, in which `0`
 /// would be the name of a field.
@@ -82,24 +88,26 @@ pub struct Variable(());
 pub struct MaybeVariable(());
 
 macro_rules! modes {
-    ($($mode:ident -> $element:ident, $optional:ident, $nth:ident;)*) => { $(
+    ($($mode:ident -> $element:ident, $optional:ident, $variant:ident, $nth:ident;)*) => { $(
         impl sealed::Sealed for $mode {}
         impl Mode for $mode {
             type Element = $element;
             type Optional = $optional;
+            type Variant = $variant;
             type Nth = $nth;
         }
     )* };
 }
 modes! {
-    Read -> Through, Maybe, Indexed;
-    Maybe -> Through, Maybe, Indexed;
-    Indexed -> Through, Indexed, Indexed;
-    Through -> Through, Through, Through;
-    Write -> Unpositioned, Write, Write;
-    Unpositioned -> Unpositioned, Unpositioned, Unpositioned;
-    Variable -> Unpositioned, MaybeVariable, Unpositioned;
-    MaybeVariable -> Unpositioned, MaybeVariable, Unpositioned;
+    Read -> Through, Maybe, InVariant, Indexed;
+    Maybe -> Through, Maybe, InVariant, Indexed;
+    InVariant -> Through, InVariant, InVariant, Indexed;
+    Indexed -> Through, Indexed, Indexed, Indexed;
+    Through -> Through, Through, Through, Through;
+    Write -> Unpositioned, Write, Write, Write;
+    Unpositioned -> Unpositioned, Unpositioned, Unpositioned, Unpositioned;
+    Variable -> Unpositioned, MaybeVariable, MaybeVariable, Unpositioned;
+    MaybeVariable -> Unpositioned, MaybeVariable, MaybeVariable, Unpositioned;
 }
 
 /// A value that represents a path: a [`Path`], the fields of an embedded document, an array.
@@ -210,7 +218,7 @@ impl<R, T, M> Path<R, T, M> {
     /// The same path inside an enum variant that is stored with a tag: filters on it also require
     /// the tag, and updates change only values that have it.
     #[must_use]
-    pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M::Optional>
+    pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M::Variant>
     where
         M: Mode,
     {
@@ -220,7 +228,7 @@ impl<R, T, M> Path<R, T, M> {
     /// The path of the content of an externally tagged enum variant: `{Variant: content}`. Updates
     /// change only values that have this key; filters that match a missing field also require it.
     #[must_use]
-    pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M::Optional>
+    pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M::Variant>
     where
         M: Mode,
     {
@@ -230,7 +238,7 @@ impl<R, T, M> Path<R, T, M> {
     /// The same path inside a variant of an untagged enum. Updates and filters inside it are
     /// rejected, because a stored value does not show which variant it is.
     #[must_use]
-    pub fn untagged<U>(&self) -> Path<R, U, M::Optional>
+    pub fn untagged<U>(&self) -> Path<R, U, M::Variant>
     where
         M: Mode,
     {

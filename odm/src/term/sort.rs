@@ -10,7 +10,7 @@ use crate::{
     },
     path::{
         AsPath, Read, Types,
-        marker::{KeysetKey, Readable},
+        marker::{KeysetKey, KeysetMode, Readable},
     },
 };
 
@@ -59,9 +59,9 @@ impl<R, T, M> SortKey<R, T, M> {
     }
 }
 
-impl<R, T: KeysetKey> SortKey<R, T, Read> {
+impl<R, T: KeysetKey, M: KeysetMode> SortKey<R, T, M> {
     /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page.
-    /// It does not compile for a field that can be absent or null, or is inside an array.
+    /// It does not compile for a field inside an array or an enum variant.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -75,7 +75,10 @@ impl<R, T: KeysetKey> SortKey<R, T, Read> {
     /// ```
     #[must_use]
     pub fn erased_keyset(self) -> KeysetSort<R> {
-        KeysetSort(self.erased())
+        KeysetSort {
+            is_nullable: T::IS_NULLABLE || M::IS_NULLABLE,
+            sort: self.erased(),
+        }
     }
 }
 
@@ -85,8 +88,8 @@ impl<R, T, M> From<SortKey<R, T, M>> for Sort<R> {
     }
 }
 
-impl<R, T: KeysetKey> From<SortKey<R, T, Read>> for KeysetSort<R> {
-    fn from(key: SortKey<R, T, Read>) -> Self {
+impl<R, T: KeysetKey, M: KeysetMode> From<SortKey<R, T, M>> for KeysetSort<R> {
+    fn from(key: SortKey<R, T, M>) -> Self {
         key.erased_keyset()
     }
 }
@@ -101,7 +104,25 @@ pub struct Sort<R> {
 
 /// A type-erased keyset key of documents of type `R`, from [`SortKey::erased_keyset`]. A `Vec` of
 /// them is a keyset sort.
-pub struct KeysetSort<R>(Sort<R>);
+pub struct KeysetSort<R> {
+    sort: Sort<R>,
+    is_nullable: bool,
+}
+
+impl<R> KeysetSort<R> {
+    pub(crate) fn path(&self) -> &str {
+        &self.sort.path
+    }
+
+    /// Whether a document can have null at the path, or no value.
+    pub(crate) fn is_nullable(&self) -> bool {
+        self.is_nullable
+    }
+
+    pub(crate) fn is_descending(&self) -> bool {
+        matches!(self.sort.direction, Bson::Int32(..0))
+    }
+}
 
 impl<R> Clone for Sort<R> {
     fn clone(&self) -> Self {
@@ -115,7 +136,10 @@ impl<R> Clone for Sort<R> {
 
 impl<R> Clone for KeysetSort<R> {
     fn clone(&self) -> Self {
-        KeysetSort(self.0.clone())
+        KeysetSort {
+            sort: self.sort.clone(),
+            is_nullable: self.is_nullable,
+        }
     }
 }
 
@@ -130,7 +154,7 @@ impl<R> fmt::Debug for Sort<R> {
 
 impl<R> fmt::Debug for KeysetSort<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.sort.fmt(f)
     }
 }
 
@@ -185,7 +209,10 @@ impl<R> ErasedKey for Sort<R> {
 
 impl<R> ErasedKey for KeysetSort<R> {
     fn by(self, direction: Direction) -> Self {
-        KeysetSort(self.0.by(direction))
+        KeysetSort {
+            sort: self.sort.by(direction),
+            is_nullable: self.is_nullable,
+        }
     }
 }
 
@@ -394,18 +421,32 @@ pub trait IntoSort<R> {
     fn into_sort(self) -> Document;
 }
 
-/// A sort by keys that are always present, so that a page can start after the last document of the
-/// page before it.
+/// A sort by keys that have at most one value in a document, so that a page can start after the last
+/// document of the page before it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a keyset sort of `{R}`",
-    label = "expected `.asc()` or `.desc()` of fields that are always present",
-    note = "a field in an `Option`, an enum variant, a map or an array is not present in every document, or has several values: \
-            pages sorted by it would skip documents",
+    label = "expected `.asc()` or `.desc()` of fields outside of arrays and enum variants",
+    note = "a field in an array or an enum variant has several values, or values of several types: pages sorted by it would skip \
+            documents",
     note = "for keys that are chosen at run time use `KeysetSort`: call `.erased_keyset()` instead of `.erased()`"
 )]
-pub trait IntoKeyset<R>: IntoSort<R> {}
+pub trait IntoKeyset<R>: IntoSort<R> {
+    /// The keys, in their order. If a key occurs twice, the first one applies.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::IntoKeyset;
+    /// let o = Order::fields();
+    /// let keys: Vec<KeysetSort<Order>> = (o.note().asc(), o.total().desc()).into_keyset();
+    /// assert_eq!(keys.into_sort(), doc! { "note": 1, "total": -1 });
+    /// ```
+    fn into_keyset(self) -> Vec<KeysetSort<R>>;
+}
 
-impl<R, T: KeysetKey> IntoKeyset<R> for SortKey<R, T, Read> {}
+impl<R, T: KeysetKey, M: KeysetMode> IntoKeyset<R> for SortKey<R, T, M> {
+    fn into_keyset(self) -> Vec<KeysetSort<R>> {
+        vec![self.erased_keyset()]
+    }
+}
 
 fn push(sort: &mut Document, more: Document) {
     for (key, direction) in more {
@@ -429,13 +470,21 @@ impl<R> IntoSort<R> for Sort<R> {
 
 impl<R> IntoSort<R> for KeysetSort<R> {
     fn into_sort(self) -> Document {
-        self.0.into_sort()
+        self.sort.into_sort()
     }
 }
 
-impl<R> IntoKeyset<R> for KeysetSort<R> {}
+impl<R> IntoKeyset<R> for KeysetSort<R> {
+    fn into_keyset(self) -> Vec<KeysetSort<R>> {
+        vec![self]
+    }
+}
 
-impl<R, S: IntoKeyset<R>> IntoKeyset<R> for Vec<S> {}
+impl<R, S: IntoKeyset<R>> IntoKeyset<R> for Vec<S> {
+    fn into_keyset(self) -> Vec<KeysetSort<R>> {
+        self.into_iter().flat_map(S::into_keyset).collect()
+    }
+}
 
 impl<R> IntoSort<R> for Document {
     fn into_sort(self) -> Document {
@@ -464,7 +513,15 @@ macro_rules! tuples {
                 sort
             }
         }
-        impl<R, $($name: IntoKeyset<R>),+> IntoKeyset<R> for ($($name,)+) {}
+        impl<R, $($name: IntoKeyset<R>),+> IntoKeyset<R> for ($($name,)+) {
+            fn into_keyset(self) -> Vec<KeysetSort<R>> {
+                #[allow(non_snake_case, reason = "the names of the type parameters serve as variables")]
+                let ($($name,)+) = self;
+                let mut keys = Vec::new();
+                $(keys.extend($name.into_keyset());)+
+                keys
+            }
+        }
     )* };
 }
 

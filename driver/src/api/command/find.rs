@@ -30,7 +30,9 @@ use crate::{
         description::HelloReply,
         timeout::MaxTime,
     },
-    types::{cursor_type::CursorType, server_requirement::ServerRequirement},
+    types::{
+        collation::Collation, cursor_type::CursorType, hint::Hint, server_requirement::ServerRequirement,
+    },
 };
 
 /// The options of `find`, in the order of the fields of the command.
@@ -104,6 +106,25 @@ crate::__find_options! { define_options {
     /// ```
     pub struct FindOptions;
 } }
+
+/// For the ODM, which adds to the sort and compares the options with declared indexes.
+#[doc(hidden)]
+impl FindOptions {
+    #[must_use]
+    pub fn __sort(&self) -> Option<&RawDocumentBuf> {
+        self.sort.as_ref()
+    }
+
+    #[must_use]
+    pub fn __hint(&self) -> Option<&Hint> {
+        self.hint.as_deref()
+    }
+
+    #[must_use]
+    pub fn __collation(&self) -> Option<&Collation> {
+        self.collation.as_deref()
+    }
+}
 
 impl FindOptions {
     fn write_skip(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {

@@ -14,8 +14,9 @@ mod walk;
 pub(crate) use element::Element;
 pub(crate) use encode::Keys;
 pub(crate) use node::{Leaf, Mark, Node};
-pub(crate) use op::{Bits, Geo, Op, Part, Regex};
+pub(crate) use op::{Bits, Bounds, Geo, Op, Part, Regex};
 pub(crate) use raw::operators;
+pub(crate) use walk::{Condition, Seen};
 
 #[cfg(test)]
 mod tests;

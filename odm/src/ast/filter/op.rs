@@ -72,6 +72,21 @@ pub(crate) enum Part {
     Substring,
 }
 
+/// How an index selects the documents of a condition on its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// By one value.
+    Value,
+    /// By several values.
+    Values,
+    /// By ranges of values.
+    Range,
+    /// By a region.
+    Region,
+    /// Not at all, or by all of its entries.
+    None,
+}
+
 /// The operand of an operator, for the questions about it.
 enum Operand<'a> {
     /// Values of which the field must be equal to one.
@@ -218,6 +233,35 @@ impl Op {
             | Op::Geo(..) => false,
             Op::Is(_) | Op::Not(_) | Op::EncryptedText(..) => true,
             Op::Raw(raw) => raw::matches_missing(&raw.0),
+        }
+    }
+
+    /// How an index on the field selects the documents that match.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let is_regex = |value: &Bson| matches!(value, Bson::RegularExpression(_));
+        match self {
+            Op::Is(value) if is_regex(value) => Bounds::Range,
+            Op::In(values) if values.iter().any(is_regex) => Bounds::Range,
+            Op::Is(_) | Op::Eq(_) => Bounds::Value,
+            Op::In(values) if values.len() == 1 => Bounds::Value,
+            Op::In(_) | Op::All(_) | Op::AllElements(_) => Bounds::Values,
+            Op::Ne(_)
+            | Op::Gt(_)
+            | Op::Gte(_)
+            | Op::Lt(_)
+            | Op::Lte(_)
+            | Op::Nin(_)
+            | Op::Type(_)
+            | Op::Regex(_) => Bounds::Range,
+            Op::Geo(..) => Bounds::Region,
+            Op::Exists(_)
+            | Op::Mod(..)
+            | Op::Size(_)
+            | Op::Bits(..)
+            | Op::ElemMatch(_)
+            | Op::Not(_)
+            | Op::EncryptedText(..)
+            | Op::Raw(_) => Bounds::None,
         }
     }
 

@@ -37,6 +37,24 @@ pub(crate) struct At<'a> {
     pub(crate) array: &'a str,
 }
 
+/// A condition on a field that every document of a conjunction matches.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition<'n> {
+    pub(crate) path: Cow<'n, str>,
+    pub(crate) op: &'n Op,
+    /// The number of the `$elemMatch` whose element matches the condition; 0 outside of one.
+    pub(crate) element: usize,
+}
+
+/// A conjunction: its conditions, and its disjunctions.
+#[derive(Debug, Default)]
+pub(crate) struct Conjunction<'n> {
+    pub(crate) conditions: Vec<Condition<'n>>,
+    /// The alternatives of each `$or`.
+    pub(crate) disjunctions: Vec<&'n [Node]>,
+    elements: usize,
+}
+
 type Visit<'v, 'n> = &'v mut dyn FnMut(Seen<'n>, At<'_>) -> ControlFlow<()>;
 
 impl Node {
@@ -76,6 +94,68 @@ impl Node {
             Node::Text(_) => visit(Seen::Text, at),
             Node::Raw(raw) => visit(Seen::Raw(raw), at),
         }
+    }
+
+    /// The conditions of a conjunction. Those of encrypted fields, and negated ones, are left out.
+    pub(crate) fn conjunction(&self) -> Conjunction<'_> {
+        let mut all = Conjunction::default();
+        self.add_to(&mut all, "", 0);
+        all
+    }
+
+    fn add_to<'n>(&'n self, all: &mut Conjunction<'n>, array: &str, element: usize) {
+        match self {
+            Node::Leaf(leaf) if leaf.mark == Mark::Encrypted => {}
+            Node::Leaf(leaf) => {
+                let path = if array.is_empty() {
+                    Cow::Borrowed(&*leaf.path)
+                } else {
+                    Cow::Owned(Self::joined(array, &leaf.path).into_owned())
+                };
+                let Op::ElemMatch(within) = &leaf.op else {
+                    all.conditions.push(Condition {
+                        path,
+                        op: &leaf.op,
+                        element,
+                    });
+                    return;
+                };
+                all.elements += 1;
+                let element = all.elements;
+                match &**within {
+                    Element::Value(_, Mark::Encrypted) => {}
+                    Element::Value(ops, Mark::Plain) => {
+                        all.conditions.extend(ops.iter().map(|op| Condition {
+                            path: path.clone(),
+                            op,
+                            element,
+                        }))
+                    }
+                    Element::Fields(node) => node.add_to(all, &path, element),
+                }
+            }
+            Node::Fields(parts) | Node::All(parts) => {
+                parts.iter().for_each(|part| part.add_to(all, array, element));
+            }
+            Node::Any(parts) if array.is_empty() => all.disjunctions.push(parts),
+            Node::Any(_)
+            | Node::Default
+            | Node::Everything
+            | Node::Nor(_)
+            | Node::Expr(_)
+            | Node::Text(_)
+            | Node::Raw(_) => {}
+        }
+    }
+
+    /// Whether a condition is a document of the application.
+    pub(crate) fn has_raw(&self) -> bool {
+        self.any(|seen, _| matches!(seen, Seen::Raw(_)))
+    }
+
+    /// Whether a condition is a text search.
+    pub(crate) fn has_text(&self) -> bool {
+        self.any(|seen, _| matches!(seen, Seen::Text))
     }
 
     /// Whether a condition is visited for which this returns `true`.

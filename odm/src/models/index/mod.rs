@@ -14,12 +14,16 @@ use crate::{
     term::filter::Filter,
 };
 
+mod choice;
 pub(crate) mod normal;
+mod planner;
 mod search;
 pub mod search_field;
 mod search_mapping;
 mod vector_search;
 
+pub(crate) use choice::QueryOptions;
+pub use choice::{IndexBranch, IndexChoice, IndexUse};
 pub use search::{SearchIndex, SearchIndexDeclaration, SearchIndexKind};
 pub use search_mapping::SearchMapping;
 pub use vector_search::{Quantization, Similarity, VectorSearchIndex};
@@ -63,6 +67,8 @@ struct Key {
 pub struct IndexDeclaration {
     keys: Vec<Key>,
     options: Document,
+    /// The conditions of `partialFilterExpression`.
+    partial: Option<Node>,
     name: Option<String>,
     renamed_from: Option<String>,
     error: Option<Error>,
@@ -315,10 +321,14 @@ impl IndexDeclaration {
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
         let checked = filter.into_node().and_then(|filter| {
             check_partial(&filter)?;
-            Ok(filter.to_document())
+            Ok(filter)
         });
         match checked {
-            Ok(filter) => self.option("partialFilterExpression", filter),
+            Ok(filter) => {
+                let document = filter.to_document();
+                self.partial = Some(filter);
+                self.option("partialFilterExpression", document)
+            }
             Err(e) => {
                 self.error.get_or_insert(e);
                 self
@@ -448,6 +458,20 @@ impl IndexDeclaration {
             specification.insert("weights", weights);
         }
         specification
+    }
+
+    /// Whether no two documents have the same values at the paths, compared by the collation of the
+    /// collection.
+    pub(crate) fn makes_unique(&self, is_path: impl Fn(&str) -> bool) -> bool {
+        let is_set = |option: &str| self.options.get(option).is_some_and(normal::is_truthy);
+        is_set("unique")
+            && !is_set("sparse")
+            && !self.options.contains_key("partialFilterExpression")
+            && !self.options.contains_key("collation")
+            && self
+                .keys
+                .iter()
+                .all(|key| key.arrays.is_empty() && is_path(&key.path))
     }
 
     /// Checks the declaration as the server would. The error is the reason.

@@ -10,6 +10,7 @@ use crate::{
     },
     document::decode::lookup,
     driver::Namespace,
+    form::json_schema::is_in_array,
     models::model::{Fields, Model},
     query::handle::{
         Collection, filter_of,
@@ -278,27 +279,6 @@ fn nested(argument: &Bson) -> impl Iterator<Item = Vec<Document>> {
         let stages = value.as_array()?.iter();
         stages.map(|stage| stage.as_document().cloned()).collect()
     })
-}
-
-/// Whether a path leads to an array, or through one, by the `$jsonSchema` of a model.
-fn is_in_array(schema: &Document, path: &str) -> bool {
-    let is_array = match schema.get("bsonType") {
-        Some(Bson::String(name)) => name == "array",
-        Some(Bson::Array(names)) => names.iter().any(|name| name.as_str() == Some("array")),
-        _ => schema.contains_key("items"),
-    };
-    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
-    let fields = schema.get_document("properties").ok();
-    let field = fields.and_then(|fields| fields.get_document(name).ok());
-    let parts = ["allOf", "anyOf", "oneOf"]
-        .into_iter()
-        .filter_map(|key| schema.get_array(key).ok());
-    is_array
-        || !path.is_empty() && field.is_some_and(|field| is_in_array(field, rest))
-        || parts
-            .flatten()
-            .filter_map(Bson::as_document)
-            .any(|part| is_in_array(part, path))
 }
 
 /// Adds the values that conditions fix.

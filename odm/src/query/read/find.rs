@@ -5,13 +5,17 @@ use std::pin::Pin;
 use crate::{
     ast::filter::Node,
     base::{
-        bson::{Document, RawDocumentBuf},
+        bson::{Bson, Document, RawDocumentBuf},
         error::{Error, Result},
         stage_versions::{self, requiring},
     },
     document::decode::ReadAs,
-    driver::{action, options::FindOptions},
+    driver::{
+        action,
+        options::{Collation, FindOptions},
+    },
     models::{
+        index::{IndexChoice, QueryOptions},
         model::{Fields, Model},
         projection::{self, Output, Projection},
     },
@@ -26,13 +30,16 @@ use crate::{
         read::{
             documents::Documents,
             keyset::{self, KeysetPage},
-            page::Page,
+            page::{self, Page},
+            token::Key,
+            token_key::TokenKey,
         },
     },
     term::{
         filter::Filter,
         sort::{IntoKeyset, IntoSort},
     },
+    values::codec,
 };
 
 impl<D: Model> Collection<D> {
@@ -65,6 +72,15 @@ impl<D: Model> Collection<D> {
     }
 }
 
+fn collation_document(collation: &Collation) -> Result<Document> {
+    match codec::serialized(collation).map_err(|e| Error::encode("collation", e))? {
+        Bson::Document(collation) => Ok(collation),
+        other => Err(Error::argument(format!(
+            "the collation is not a document: {other}"
+        ))),
+    }
+}
+
 /// Boxes the future of a query, so that the futures of applications do not contain the cursor and
 /// its batch.
 fn boxed<'a, T>(
@@ -90,6 +106,8 @@ pub struct Find<'a, D, T = D> {
     pub(in crate::query) sort: Option<Document>,
     pub(in crate::query) read_as: ReadAs<T>,
     pub(in crate::query) session: Session<'a>,
+    /// The key of the tokens of pages.
+    pub(in crate::query) token_key: Option<TokenKey>,
 }
 
 impl<'a, D: Model> Find<'a, D> {
@@ -102,6 +120,7 @@ impl<'a, D: Model> Find<'a, D> {
             sort: None,
             read_as: ReadAs::model(),
             session: None,
+            token_key: None,
         }
     }
 }
@@ -137,6 +156,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
             sort: self.sort,
             read_as: ReadAs::value(),
             session: self.session,
+            token_key: self.token_key,
         }
     }
 
@@ -246,6 +266,35 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
         Ok(self.into_driver()?.explain())
     }
 
+    /// The declared indexes that serve the query, found without a server: the certain conditions of the
+    /// filter and the sort are compared with [`Model::indexes`] and the index of `_id`. The filter
+    /// contains the conditions of the handle: its [scope](Collection::scoped) and soft deletion. For other
+    /// calls ask about a query with their filter.
+    ///
+    /// Conditions that an index does not select by, such as `exists`, `size`, `not` and expressions, count as
+    /// none.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let query = orders.find(|o| o.customer().eq(1)).sort(|o| o.created_at().desc());
+    /// let choice = query.declared_index()?;
+    /// assert!(choice.uses_index("customer_1_created_at_-1"), "{choice}");
+    /// assert_eq!(choice.prefix(), 2);
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`] and [`Error::Encode`] for an invalid filter.
+    pub fn declared_index(&self) -> Result<IndexChoice> {
+        let filter = self.filter.as_ref().map_err(Clone::clone)?;
+        let options = QueryOptions {
+            sort: page::sort_of(self)?,
+            collation: self.options.__collation().map(collation_document).transpose()?,
+            hint: self.options.__hint().cloned(),
+        };
+        Ok(IndexChoice::of::<D>(filter, &options))
+    }
+
     /// Sends the query and returns a stream of the documents, which requests further batches as it
     /// is read.
     ///
@@ -332,14 +381,17 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
 
     /// Reads a page by its number, from 0, and counts all matching documents: two commands.
     ///
-    /// Set a sort in which no two documents are equal, for example with `_id` as the last key;
-    /// otherwise pages can overlap. The server reads and skips all earlier pages: for long lists
-    /// use [`keyset`](Find::keyset). Replaces a limit and a skip that were set. The filter cannot
-    /// contain [`near`](crate::FilterOps::near), as for [`Collection::count`].
+    /// `_id` is added as the last key of the sort, so that the order of any two documents is defined and
+    /// pages do not overlap, unless a declared unique index has only keys of the sort. An index that
+    /// serves the sort has `_id` as its last key, too: `index(status, -created_at, id)`.
+    ///
+    /// The server reads and skips all earlier pages: for long lists use [`keyset`](Find::keyset).
+    /// Replaces a limit and a skip that were set. The filter cannot contain
+    /// [`near`](crate::FilterOps::near), as for [`Collection::count`].
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let page = orders.find_all().sort(|o| o.id().asc()).page(0, 2).await?;
+    /// let page = orders.find_all().sort(|o| o.status().asc()).page(0, 2).await?;
     /// assert_eq!((page.items.len(), page.total, page.pages()), (2, 3, 2));
     /// # Ok(()) });
     /// ```
@@ -351,13 +403,35 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
         boxed(Page::read(self, number, size)).await
     }
 
+    /// Encrypts and authenticates the tokens of [`keyset`](Find::keyset) pages with a key: a client can
+    /// neither read the values in them nor construct one. Tokens of another key, collection, sort or
+    /// [context](TokenKey::context), and those without a key, are
+    /// [`Error::InvalidPageToken`]. Default: tokens are not encrypted.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// # let key = TokenKey::new([7; 32]);
+    /// let query = || orders.find_all().token_key(&key);
+    /// let first = query().keyset(|o| o.note().asc(), None, 2).await?;
+    /// let second = query().keyset(|o| o.note().asc(), first.next.as_deref(), 2).await?;
+    /// assert_eq!(second.items.len(), 1);
+    /// # Ok(()) });
+    /// ```
+    pub fn token_key(mut self, key: &TokenKey) -> Self {
+        self.token_key = Some(key.clone());
+        self
+    }
+
     /// Reads the page after or before another page: `after` is the [`next`](KeysetPage::next) or
     /// [`previous`](KeysetPage::previous) token of that page, `None` for the first page.
     ///
-    /// `_id` is added to the keys, so that the order of any two documents is defined. Replaces a
-    /// sort, a limit and a skip that were set. For one list, all pages need the same filter and
-    /// collation: a token contains only the keys of a document and their values. It is not signed,
-    /// so a client can construct one that starts at other values, but it cannot change the filter.
+    /// `_id` is added to the keys, so that the order of any two documents is defined. A document without
+    /// a value for a key of an `Option` is sorted as null: before all others, or after them in
+    /// descending order. Replaces a sort, a limit and a skip that were set.
+    ///
+    /// For one list, all pages need the same filter and collation: a token contains only the values of
+    /// the keys in one document. Without a [`token_key`](Find::token_key) a client can read these
+    /// values, and can construct a token that starts at other ones, but it cannot change the filter.
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};
@@ -376,8 +450,9 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     ///
     /// # Errors
     /// [`Error::InvalidPageToken`] if the token is malformed, longer than 64 KiB or belongs to
-    /// another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`, or if a document of
-    /// the page has no value for a key; otherwise those of [`all`](Find::all).
+    /// another sort, or if the [`token_key`](Find::token_key) did not issue it;
+    /// [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`, or if a document of the page has
+    /// no value for a key that is not an `Option`; otherwise those of [`all`](Find::all).
     pub fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,
@@ -385,7 +460,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
         size: u32,
     ) -> Pin<Box<dyn Future<Output = Result<KeysetPage<T>>> + Send + 'a>> {
         // The type of the future does not contain that of the keys: a mistake in them is one error.
-        let keys = keys(D::fields()).into_sort();
+        let keys = Key::all(keys(D::fields()).into_keyset());
         let after = after.map(str::to_owned);
         boxed(async move { keyset::read(self, keys, after.as_deref(), size).await })
     }

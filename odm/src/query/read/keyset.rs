@@ -4,15 +4,14 @@
 use crate::{
     ast::filter::{Node, Op},
     base::{
-        bson::{Bson, Document, RawDocument, RawDocumentBuf, decode_document, to_raw_document},
+        bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, decode_document, to_raw_document},
         error::{Error, Result},
         stage_versions::{self, ADDED_KEYS as KEYS, requiring},
     },
-    document::decode::lookup,
     models::{model::Model, projection::Output},
     query::read::{
         find::Find,
-        token::{self, Direction, Token},
+        token::{Direction, Key, Token, Tokens, sort_of},
     },
 };
 
@@ -23,7 +22,8 @@ pub struct KeysetPage<D> {
     /// The documents of the page.
     pub items: Vec<D>,
     /// The token of the next page, in the alphabet of URLs. `None` if this is the last page. It
-    /// contains the sort keys of a document, encoded but not encrypted, in at most 64 KiB.
+    /// contains the values of the sort keys of a document, in at most 64 KiB: encrypted with a
+    /// [`TokenKey`](crate::TokenKey), otherwise readable and changeable.
     pub next: Option<String>,
     /// The token of the previous page, as [`next`](KeysetPage::next). `None` if this is the first
     /// page.
@@ -32,7 +32,7 @@ pub struct KeysetPage<D> {
 
 pub(in crate::query) async fn read<D: Model, T: Output>(
     find: Find<'_, D, T>,
-    mut keys: Document,
+    keys: Vec<Key>,
     after: Option<&str>,
     size: u32,
 ) -> Result<KeysetPage<T>> {
@@ -41,17 +41,20 @@ pub(in crate::query) async fn read<D: Model, T: Output>(
             "the page size must be at least 1 and less than 4294967295",
         ));
     }
-    if !keys.contains_key("_id") {
-        keys.insert("_id", 1);
-    }
-    let start = after.map(|text| token::parse(text, &keys)).transpose()?;
-    let forward = start.as_ref().is_none_or(|t| t.direction == Direction::Forward);
+    let secret = find.token_key.clone();
+    let tokens = Tokens {
+        keys: &keys,
+        namespace: find.collection.namespace().to_string(),
+        secret: secret.as_ref(),
+    };
+    let start = after.map(|text| tokens.parse(text)).transpose()?;
+    let direction = start.as_ref().map_or(Direction::Forward, |token| token.direction);
+    let forward = direction == Direction::Forward;
     let filter = find.filter.clone().map(|filter| match &start {
         None => filter,
         Some(token) if filter.is_empty() => filter.with(|_| after_keys(&keys, token)),
         Some(token) => filter.with(|filter| Node::All(vec![filter, after_keys(&keys, token)])),
     });
-    let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();
     let read_as = find.read_as;
     let (projection, are_added) = with_keys(find.projection, &keys);
@@ -62,7 +65,7 @@ pub(in crate::query) async fn read<D: Model, T: Output>(
             .skip(0)
             .limit(i64::from(size) + 1),
         projection,
-        sort: Some(sort),
+        sort: Some(sort_of(&keys, direction)),
         ..find
     };
     let mut cursor = query.into_driver()?.await?;
@@ -99,13 +102,10 @@ pub(in crate::query) async fn read<D: Model, T: Output>(
     let token = |document: Option<&Vec<Bson>>, direction| {
         document
             .map(|values| {
-                token::print(
-                    &Token {
-                        direction,
-                        values: values.clone(),
-                    },
-                    &keys,
-                )
+                tokens.print(&Token {
+                    direction,
+                    values: values.clone(),
+                })
             })
             .transpose()
     };
@@ -125,18 +125,19 @@ pub(in crate::query) async fn read<D: Model, T: Output>(
 }
 
 /// Adds the sort keys to a projection. Returns whether they are in a field of their own.
-fn with_keys(projection: Option<Document>, keys: &Document) -> (Option<Document>, bool) {
+fn with_keys(projection: Option<Document>, keys: &[Key]) -> (Option<Document>, bool) {
     let Some(mut projection) = projection else {
         return (None, false);
     };
-    let is_included = |key: &String| matches!(projection.get(key), Some(Bson::Int32(1)));
-    if keys.keys().all(is_included) {
+    let is_included = |key: &Key| matches!(projection.get(&key.path), Some(Bson::Int32(1)));
+    // Without fields it returns whole documents.
+    if projection.is_empty() || keys.iter().all(is_included) {
         return (Some(projection), false);
     }
     // By numbers, since the names of the keys contain dots.
-    let values = keys.keys().enumerate();
+    let values = keys.iter().enumerate();
     let values: Document = values
-        .map(|(at, key)| (at.to_string(), Bson::String(format!("${key}"))))
+        .map(|(at, key)| (at.to_string(), Bson::String(format!("${}", key.path))))
         .collect();
     projection.insert(KEYS, values);
     (Some(projection), true)
@@ -158,58 +159,77 @@ fn malformed(e: impl std::fmt::Display) -> Error {
 }
 
 /// The values of the sort keys in the field of [`KEYS`].
-fn values_of_added(keys: &Document, values: &Document) -> Result<Vec<Bson>> {
-    let value = |(at, path): (usize, &String)| {
-        let value = values.get(at.to_string()).cloned();
-        value.filter(token::can_be_key).ok_or_else(|| no_key(path))
-    };
-    keys.keys().enumerate().map(value).collect()
-}
-
-fn no_key(path: &str) -> Error {
-    Error::argument(format!(
-        "a document of the page has no value at `{path}` that can be a sort key (missing, null, an array or a regular expression)"
-    ))
-}
-
-fn reversed(keys: &Document) -> Document {
-    keys.iter()
-        .map(|(key, direction)| (key.clone(), Bson::Int32(if descends(direction) { 1 } else { -1 })))
-        .collect()
-}
-
-fn descends(direction: &Bson) -> bool {
-    matches!(direction, Bson::Int32(..0))
-}
-
-/// The filter of the documents after the token's keys: greater in the first key, or equal in it and
-/// greater in the second, and so on.
-fn after_keys(keys: &Document, token: &Token) -> Node {
-    let backward = token.direction == Direction::Backward;
-    let mut alternatives = Vec::new();
-    let mut equal = Vec::new();
-    for ((key, direction), value) in keys.iter().zip(&token.values) {
-        let leaf = |op: fn(Bson) -> Op| Node::leaf(key.clone(), op(value.clone()));
-        let is_ascending = descends(direction) == backward;
-        let mut alternative = equal.clone();
-        alternative.push(leaf(if is_ascending { Op::Gt } else { Op::Lt }));
-        alternatives.push(Node::document(alternative));
-        equal.push(leaf(Op::Eq));
-    }
-    match alternatives.len() {
-        1 => alternatives.remove(0),
-        _ => Node::Any(alternatives),
-    }
+fn values_of_added(keys: &[Key], values: &Document) -> Result<Vec<Bson>> {
+    let value = |(at, key): (usize, &Key)| key_value(key, values.get(at.to_string()).cloned());
+    keys.iter().enumerate().map(value).collect()
 }
 
 /// The values of the sort keys in a document.
-fn values_of(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
-    keys.keys()
-        .map(|path| {
-            let value = lookup(document, path).filter(token::can_be_key);
-            value.ok_or_else(|| no_key(path))
-        })
-        .collect()
+fn values_of(keys: &[Key], document: &RawDocument) -> Result<Vec<Bson>> {
+    let value = |key: &Key| key_value(key, sorted_value(document, &key.path)?);
+    keys.iter().map(value).collect()
+}
+
+/// The value of a key in a document, which the server sorts as null if it is missing.
+fn key_value(key: &Key, value: Option<Bson>) -> Result<Bson> {
+    let value = value.unwrap_or(Bson::Null);
+    if key.accepts(&value) {
+        return Ok(value);
+    }
+    let null = if key.is_nullable { "" } else { "missing, null, " };
+    Err(Error::argument(format!(
+        "a document of the page has no value at `{}` that can be a sort key ({null}an array or a regular expression)",
+        key.path
+    )))
+}
+
+/// The value by which the server sorts a document, if the path is not inside of an array: there, the array.
+fn sorted_value(document: &RawDocument, path: &str) -> Result<Option<Bson>> {
+    let (name, rest) = match path.split_once('.') {
+        None => (path, None),
+        Some((name, rest)) => (name, Some(rest)),
+    };
+    match (document.get(name).map_err(malformed)?, rest) {
+        (None, _) => Ok(None),
+        (Some(RawBsonRef::Document(inner)), Some(rest)) => sorted_value(inner, rest),
+        (Some(value @ RawBsonRef::Array(_)), _) | (Some(value), None) => {
+            Bson::try_from(value).map(Some).map_err(malformed)
+        }
+        (Some(_), Some(_)) => Ok(None),
+    }
+}
+
+/// The filter of the documents after the token's values: after the first value, or equal to it and
+/// after the second, and so on. The server sorts null and missing values as equal, before all
+/// others, and `$eq` and `$ne` of null compare missing values as null; `$gt` and `$lt` compare
+/// values of one type only.
+fn after_keys(keys: &[Key], token: &Token) -> Node {
+    let backward = token.direction == Direction::Backward;
+    let mut alternatives = Vec::new();
+    let mut equal = Vec::new();
+    for (key, value) in keys.iter().zip(&token.values) {
+        let leaf = |op: Op| Node::leaf(key.path.clone(), op);
+        let is_ascending = key.is_descending == backward;
+        let after = match (value, is_ascending) {
+            (Bson::Null, true) => vec![Op::Ne(Bson::Null)],
+            (Bson::Null, false) => vec![],
+            (value, true) => vec![Op::Gt(value.clone())],
+            (value, false) if key.is_nullable => vec![Op::Lt(value.clone()), Op::Eq(Bson::Null)],
+            (value, false) => vec![Op::Lt(value.clone())],
+        };
+        for op in after {
+            let mut alternative = equal.clone();
+            alternative.push(leaf(op));
+            alternatives.push(Node::document(alternative));
+        }
+        equal.push(leaf(Op::Eq(value.clone())));
+    }
+    match alternatives.len() {
+        // Nothing is after null in a descending order.
+        0 => Node::nothing(),
+        1 => alternatives.remove(0),
+        _ => Node::Any(alternatives),
+    }
 }
 
 #[cfg(test)]
@@ -217,53 +237,120 @@ mod tests {
     use super::*;
     use crate::base::bson::doc;
 
+    fn key(path: &str, is_descending: bool) -> Key {
+        Key {
+            path: path.to_owned(),
+            is_descending,
+            is_nullable: path.starts_with("note"),
+        }
+    }
+
+    fn after(keys: &[Key], direction: Direction, values: impl IntoIterator<Item = Bson>) -> Document {
+        let values = values.into_iter().collect();
+        after_keys(keys, &Token { direction, values }).to_document()
+    }
+
     #[test]
     fn filter_of_the_next_documents_follows_the_directions() {
-        let keys = doc! { "at": -1, "n": 1, "_id": 1 };
-        let token = |direction| Token {
-            direction,
-            values: vec![Bson::Int32(5), Bson::Int32(6), Bson::Int32(7)],
-        };
+        let keys = [key("at", true), key("n", false), key("_id", false)];
+        let values = || [5, 6, 7].map(Bson::Int32);
         let forward = doc! { "$or": [
             { "at": { "$lt": 5 } },
             { "at": { "$eq": 5 }, "n": { "$gt": 6 } },
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$gt": 7 } },
         ] };
-        assert_eq!(
-            after_keys(&keys, &token(Direction::Forward)).to_document(),
-            forward
-        );
+        assert_eq!(after(&keys, Direction::Forward, values()), forward);
         let backward = doc! { "$or": [
             { "at": { "$gt": 5 } },
             { "at": { "$eq": 5 }, "n": { "$lt": 6 } },
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$lt": 7 } },
         ] };
+        assert_eq!(after(&keys, Direction::Backward, values()), backward);
+        let one = after(&[key("_id", false)], Direction::Forward, [5.into()]);
+        assert_eq!(one, doc! { "_id": { "$gt": 5 } });
         assert_eq!(
-            after_keys(&keys, &token(Direction::Backward)).to_document(),
-            backward
+            sort_of(&keys, Direction::Forward),
+            doc! { "at": -1, "n": 1, "_id": 1 }
         );
-        let one = Token {
-            direction: Direction::Forward,
-            values: vec![Bson::Int32(5)],
-        };
         assert_eq!(
-            after_keys(&doc! { "_id": 1 }, &one).to_document(),
-            doc! { "_id": { "$gt": 5 } }
+            sort_of(&keys, Direction::Backward),
+            doc! { "at": 1, "n": -1, "_id": -1 }
         );
-        assert_eq!(reversed(&keys), doc! { "at": 1, "n": -1, "_id": -1 });
+    }
+
+    #[test]
+    fn null_is_before_all_values_of_a_nullable_key() {
+        let ascending = [key("note", false), key("_id", false)];
+        let descending = [key("note", true), key("_id", false)];
+        let null = || [Bson::Null, 7.into()];
+        let value = || [Bson::Int32(5), 7.into()];
+        let last = |value: Bson, op: &str| doc! { "note": { "$eq": value }, "_id": { op: 7 } };
+        let (above, below) = (doc! { "note": { "$gt": 5 } }, doc! { "note": { "$lt": 5 } });
+        let (is_null, is_value) = (doc! { "note": { "$eq": null } }, doc! { "note": { "$ne": null } });
+        for (keys, direction, values, expected) in [
+            (
+                &ascending,
+                Direction::Forward,
+                null(),
+                doc! { "$or": [is_value.clone(), last(Bson::Null, "$gt")] },
+            ),
+            (
+                &ascending,
+                Direction::Forward,
+                value(),
+                doc! { "$or": [above.clone(), last(5.into(), "$gt")] },
+            ),
+            (&descending, Direction::Forward, null(), last(Bson::Null, "$gt")),
+            (
+                &descending,
+                Direction::Forward,
+                value(),
+                doc! { "$or": [below.clone(), is_null.clone(), last(5.into(), "$gt")] },
+            ),
+            (&ascending, Direction::Backward, null(), last(Bson::Null, "$lt")),
+            (
+                &ascending,
+                Direction::Backward,
+                value(),
+                doc! { "$or": [below, is_null, last(5.into(), "$lt")] },
+            ),
+            (
+                &descending,
+                Direction::Backward,
+                null(),
+                doc! { "$or": [is_value, last(Bson::Null, "$lt")] },
+            ),
+            (
+                &descending,
+                Direction::Backward,
+                value(),
+                doc! { "$or": [above, last(5.into(), "$lt")] },
+            ),
+        ] {
+            assert_eq!(after(keys, direction, values), expected, "{keys:?} {direction:?}");
+        }
+        let nothing = after(&[key("note", true)], Direction::Forward, [Bson::Null]);
+        assert_eq!(nothing, doc! { "$nor": [{}] });
     }
 
     #[test]
     fn key_values_are_read_from_embedded_documents() {
-        let raw =
-            crate::base::bson::to_raw_document(&doc! { "a": { "b": 3 }, "_id": 1, "l": [1], "z": null })
-                .unwrap();
+        let raw = to_raw_document(&doc! { "a": { "b": 3 }, "_id": 1, "l": [{ "b": 1 }], "z": null }).unwrap();
         assert_eq!(
-            values_of(&doc! { "a.b": 1, "_id": 1 }, &raw).unwrap(),
+            values_of(&[key("a.b", false), key("_id", false)], &raw).unwrap(),
             [Bson::Int32(3), Bson::Int32(1)]
         );
-        for path in ["a.c", "x.y", "l", "z"] {
-            assert!(values_of(&doc! { path: 1 }, &raw).is_err(), "{path}");
+        for path in ["a.c", "x.y", "l", "l.b", "z", "z.b"] {
+            assert!(values_of(&[key(path, false)], &raw).is_err(), "{path}");
         }
+        let raw = to_raw_document(&doc! { "note": null, "notes": [{ "b": 1 }], "note1": 1 }).unwrap();
+        for path in ["note", "note.b", "note1.b", "note2", "note2.b"] {
+            assert_eq!(
+                values_of(&[key(path, false)], &raw).unwrap(),
+                [Bson::Null],
+                "{path}"
+            );
+        }
+        assert!(values_of(&[key("notes.b", false)], &raw).is_err());
     }
 }

@@ -7,3 +7,4 @@ pub(crate) mod keyset;
 pub(crate) mod one;
 pub(crate) mod page;
 pub(crate) mod token;
+pub(crate) mod token_key;

@@ -1,9 +1,12 @@
 //! Pagination by page number, with `skip` and `limit`.
 
 use crate::{
-    base::error::{Error, Result},
+    base::{
+        bson::{Document, decode_document},
+        error::{Error, Result},
+    },
     driver::options::CountDocumentsOptions,
-    models::{model::Model, projection::Output},
+    models::{managed::CollectionKind, model::Model, projection::Output},
     query::{handle::action::in_session, read::find::Find},
 };
 
@@ -39,6 +42,7 @@ impl<T> Page<T> {
                 "the page size must be at least 1, and the number times the size at most 9223372036854775807",
             ));
         };
+        find.sort = total_order(&find)?;
         let counting = find
             .collection
             .inner
@@ -71,4 +75,29 @@ impl<T> Page<T> {
     pub fn pages(&self) -> u64 {
         self.total.div_ceil(self.size.max(1).into())
     }
+}
+
+/// The sort of a query. Empty if it has none.
+pub(in crate::query) fn sort_of<D, T>(find: &Find<'_, D, T>) -> Result<Document> {
+    match (&find.sort, find.options.__sort()) {
+        (Some(sort), _) => Ok(sort.clone()),
+        (None, Some(sort)) => decode_document(sort.as_bytes())
+            .map_err(|e| Error::argument(format!("the sort of the options is malformed: {e}"))),
+        (None, None) => Ok(Document::new()),
+    }
+}
+
+/// The sort of the pages: with `_id` as its last key, unless no two documents are equal in it already.
+fn total_order<D: Model, T>(find: &Find<'_, D, T>) -> Result<Option<Document>> {
+    let mut sort = sort_of(find)?;
+    let is_key = |path: &str| sort.get(path).is_some_and(|key| key.as_document().is_none());
+    let is_unique =
+        find.options.__collation().is_none() && D::indexes().iter().any(|index| index.makes_unique(is_key));
+    // The order of insertion, with which `$natural` is the only key.
+    let is_natural =
+        sort.contains_key("$natural") || sort.is_empty() && D::BEHAVIOR.kind == CollectionKind::Capped;
+    if !is_unique && !is_natural && !sort.contains_key("_id") {
+        sort.insert("_id", 1);
+    }
+    Ok((!sort.is_empty()).then_some(sort))
 }

@@ -78,7 +78,7 @@ use crate::{
         relaxed_json::relaxed,
     },
     path::{
-        AsPath, Maybe, MaybeVariable, Mode, RawPath, Read, Types, Variable, check_path,
+        AsPath, InVariant, Maybe, MaybeVariable, Mode, RawPath, Read, Types, Variable, check_path,
         encrypted::encrypted_paths,
         field::{ByFunction, Field, Opaque},
     },
@@ -269,6 +269,9 @@ impl Single for Variable {
     type Of<T> = T;
 }
 impl Single for Maybe {
+    type Of<T> = Option<T>;
+}
+impl Single for InVariant {
     type Of<T> = Option<T>;
 }
 impl Single for MaybeVariable {

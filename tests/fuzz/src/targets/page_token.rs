@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use base64::engine::{Engine as _, general_purpose::URL_SAFE_NO_PAD as BASE64};
 use futures_util::FutureExt as _;
-use marula::{Collection, Document, Error, prelude::*};
+use marula::{Collection, Document, Error, TokenKey, prelude::*};
 use marula_driver::{
     Client,
     bson::{ObjectId, doc, to_vec},
@@ -58,6 +58,12 @@ fn check(token: &str) {
         None | Some(Err(Error::InvalidPageToken)) => {}
         Some(Ok(_)) => panic!("a page without a server"),
         Some(Err(error)) => panic!("{error}"),
+    }
+    let key = TokenKey::new([7; 32]);
+    let keyed = articles.find_all().token_key(&key);
+    match keyed.keyset(|a| a.at().desc(), Some(token), 20).now_or_never() {
+        Some(Err(Error::InvalidPageToken)) => {}
+        None | Some(_) => panic!("a token that the key did not issue is accepted"),
     }
 }
 

@@ -1,6 +1,9 @@
 //! Pages by number and by keyset.
 
-use crate::common::{Env, Order, order};
+use crate::common::{Env, Observed, Order, order};
+use marula::bson::doc;
+use marula::collection::Find;
+use marula::driver::options::FindOptions;
 use marula::prelude::*;
 use marula::{Collection, Document, Embedded, Error, Filter};
 use serde::{Deserialize, Serialize};
@@ -182,5 +185,75 @@ async fn keyset_keys_are_booleans_and_enums_of_unit_variants() {
     }
     backward.reverse();
     assert_eq!(backward, expected[..18]);
+    env.stop().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "seats", index(row, number, unique), index(code, unique, sparse))]
+struct Seat {
+    _id: i64,
+    row: i64,
+    number: i64,
+    #[document(skip_none)]
+    code: Option<i64>,
+    price: i64,
+}
+
+#[tokio::test]
+async fn offset_pages_have_a_total_order() {
+    let env = Env::start().await;
+    let observed = Observed::of(&env);
+    let seats = observed.db.collection::<Seat>();
+    let all: Vec<Seat> = (0..20)
+        .rev()
+        .map(|n| Seat {
+            _id: n,
+            row: n / 5,
+            number: n % 5,
+            code: Some(n),
+            price: n % 2,
+        })
+        .collect();
+    seats.insert_many(&all).await.unwrap();
+    let mut found = Vec::new();
+    for number in 0..7 {
+        let page = seats.find_all().sort(|s| s.price().desc()).page(number, 3).await;
+        found.extend(page.unwrap().items.into_iter().map(|seat| seat._id));
+    }
+    let expected: Vec<i64> = (0..20)
+        .filter(|n| n % 2 == 1)
+        .chain((0..20).filter(|n| n % 2 == 0))
+        .collect();
+    assert_eq!(found, expected);
+    observed.take_all();
+
+    type Query<'c> = Find<'c, Seat>;
+    let cases: [(fn(Query<'_>) -> Query<'_>, _); 8] = [
+        (|q| q, doc! { "_id": 1 }),
+        (|q| q.sort(|s| s.price().desc()), doc! { "price": -1, "_id": 1 }),
+        (
+            |q| q.with_options(FindOptions::default().sort(doc! { "price": 1 })),
+            doc! { "price": 1, "_id": 1 },
+        ),
+        (
+            |q| q.sort(|s| (s._id().desc(), s.price().asc())),
+            doc! { "_id": -1, "price": 1 },
+        ),
+        // A unique index, but for one that lacks documents, or compares otherwise.
+        (
+            |q| q.sort(|s| (s.number().asc(), s.row().desc())),
+            doc! { "number": 1, "row": -1 },
+        ),
+        (|q| q.sort(|s| s.number().asc()), doc! { "number": 1, "_id": 1 }),
+        (|q| q.sort(|s| s.code().asc()), doc! { "code": 1, "_id": 1 }),
+        (|q| q.sort(|_| doc! { "$natural": -1 }), doc! { "$natural": -1 }),
+    ];
+    for (query, expected) in cases {
+        let page = query(seats.find_all()).page(0, 3).await.unwrap();
+        assert_eq!((page.items.len(), page.total), (3, 20), "{expected}");
+        let commands = observed.take_all();
+        let find = commands.iter().find(|command| command.contains_key("find"));
+        assert_eq!(find.unwrap().get_document("sort").ok(), Some(&expected));
+    }
     env.stop().await;
 }

@@ -3,11 +3,6 @@ use marula::{Collection, Document, Embedded};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Embedded)]
-struct Address {
-    city: String,
-}
-
-#[derive(Serialize, Deserialize, Embedded)]
 #[serde(tag = "kind")]
 enum Payment {
     Card { last4: String },
@@ -18,13 +13,11 @@ enum Payment {
 #[document(collection = "orders")]
 struct Order {
     _id: i64,
-    address: Option<Address>,
-    payment: Payment,
+    payment: Option<Payment>,
     scores: Vec<i32>,
 }
 
 async fn pages(orders: Collection<Order>) {
-    let _ = orders.find_all().keyset(|o| o.address().city().asc(), None, 10).await;
     let _ = orders.find_all().keyset(|o| o.payment().card().last4().asc(), None, 10).await;
     let _ = orders.find_all().keyset(|o| o.scores().nth(0).asc(), None, 10).await;
 }

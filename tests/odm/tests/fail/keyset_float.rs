@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[document(collection = "orders")]
 struct Order {
     _id: i64,
-    note: Option<String>,
+    rating: Option<f64>,
 }
 
 async fn page(orders: Collection<Order>) {
-    let _ = orders.find_all().keyset(|o| o.note().asc(), None, 10).await;
+    let _ = orders.find_all().keyset(|o| o.rating().asc(), None, 10).await;
 }
 
 fn main() {
