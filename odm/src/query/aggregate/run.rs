@@ -161,6 +161,23 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     }
 }
 
+/// Runs the pipeline as [`all`](Pipeline::all) does.
+///
+/// ```
+/// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+/// let largest: Vec<Order> = orders.aggregate().sort(|o| o.total().desc()).limit(2).await?;
+/// assert_eq!(largest.len(), 2);
+/// # Ok(()) });
+/// ```
+impl<'a, In: Model, S: Output> IntoFuture for Pipeline<In, S, On<'a, In>> {
+    type Output = Result<Vec<S>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.all()
+    }
+}
+
 impl<'a, In: Model, S: Output + Field> Pipeline<In, S, On<'a, In>> {
     /// Runs the pipeline with a limit of 1 and reads its first document; `None` if there is none.
     ///

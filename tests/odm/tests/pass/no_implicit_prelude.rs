@@ -1,6 +1,7 @@
 //! The code of the derives needs no names in scope, also not those of the standard prelude.
 #![no_implicit_prelude]
 
+#[expect(dead_code, unreachable_pub, reason = "the types need only to compile")]
 mod models {
     #[::core::prelude::v1::derive(::marula::Document)]
     #[document(

@@ -39,16 +39,19 @@ fn is_unencrypted<T: std::fmt::Debug>(result: Result<T, Error>, field: &str) {
 #[document(of = Patient)]
 struct Renamed {
     #[document(path = age)]
+    #[expect(dead_code, reason = "the pipeline is refused")]
     years: i32,
 }
 
 #[derive(Debug, Shape)]
 struct AgedFacets {
+    #[expect(dead_code, reason = "the pipeline is refused")]
     aged: Vec<Aged>,
 }
 
 #[derive(Debug, Shape)]
 struct Years {
+    #[expect(dead_code, reason = "the pipeline is refused")]
     years: i32,
 }
 
