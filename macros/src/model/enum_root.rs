@@ -168,7 +168,7 @@ pub(super) fn managed(variants: &[Variant], parsed: &Parsed, sink: &Sink) -> Man
     if let Some(kind) = &attributes.kind {
         sink.at(
             kind.span,
-            "`kind` is for a struct: the tag of an enum tells its variants apart",
+            "`kind` is for a struct: the tag of an enum distinguishes its variants",
         );
     }
     let fields = variants

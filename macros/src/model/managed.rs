@@ -29,7 +29,7 @@ impl Managed {
     }
 }
 
-/// The value that tells the documents of the model from others of the collection.
+/// The value that only the documents of the model have, of those in the collection.
 pub(crate) struct ModelKind {
     /// The stored name of the field.
     pub(crate) field: String,

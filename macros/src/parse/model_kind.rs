@@ -9,7 +9,7 @@ use crate::{
     parse::skip_value,
 };
 
-const FORM: &str = "write `kind = \"…\"`, with the value that tells the documents of this model from others in the collection, or \
+const FORM: &str = "write `kind = \"…\"`, with the value that only the documents of this model have, or \
                     `kind(\"…\", field = \"…\")`";
 
 /// The attribute, as written.

@@ -25,7 +25,7 @@ pub struct Behavior {
     pub schema: Option<SchemaVersion>,
     /// The kind of collection that the model declares.
     pub kind: CollectionKind,
-    /// The field that tells the documents of the model from others of the collection.
+    /// The field whose value only the documents of the model have.
     pub discriminator: Option<Discriminator>,
 }
 

@@ -92,7 +92,7 @@ pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
             of marula; these are the times in UTC and the days: not `NaiveDateTime`, `NaiveTime` and `DateTime<Local>`, for which use \
             `DateTime<Utc>`",
     note = "for `i128`, `u128` and `Duration`, use `#[document(as = Type)]` with `I128`, `U128` or `Millis` of `marula::forms`",
-    note = "for a type with `Display` and `FromStr`, such as `IpAddr`, `#[document(as = marula::forms::DisplayText)]` stores its text",
+    note = "for a type with `Display` and `FromStr`, such as a version or a URL, `#[document(as = marula::forms::DisplayText)]` stores its text",
     note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
 )]
 pub trait Field: Sized {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[document(collection = "orders")]
 struct Order {
     _id: i64,
-    address: std::net::IpAddr,
+    address: std::path::PathBuf,
 }
 
 fn main() {}

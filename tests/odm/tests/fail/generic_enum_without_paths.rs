@@ -14,6 +14,6 @@ struct Id<T>(i64, PhantomData<fn() -> T>);
 fn check<T: Field>() {}
 
 fn main() {
-    check::<Id<std::net::IpAddr>>();
-    check::<Change<std::net::IpAddr>>();
+    check::<Id<std::path::PathBuf>>();
+    check::<Change<std::path::PathBuf>>();
 }

@@ -11,5 +11,5 @@ struct Envelope<T> {
 fn sync<D: Model>() {}
 
 fn main() {
-    sync::<Envelope<std::net::IpAddr>>();
+    sync::<Envelope<std::path::PathBuf>>();
 }

@@ -1,7 +1,6 @@
 //! Handles that are bound to a transaction: every call takes part in it, or fails.
 
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -161,7 +161,12 @@ async fn the_server_finds_what_the_filters_mean() {
         let (filter, is_true) = tree(&mut numbers, 4);
         let text = filter.to_string();
         let expected: Vec<i32> = all.iter().filter(|t| is_true(t)).map(|t| t._id).collect();
-        let found = things.find(|_| filter).sort(|t| t._id().asc()).all().await;
+        let found = things
+            .find(|_| filter)
+            .sort(|t| t._id().asc())
+            .comment("generated")
+            .all()
+            .await;
         let found = found.unwrap_or_else(|error| panic!("{round}: {text}: {error}"));
         let found: Vec<i32> = found.iter().map(|t| t._id).collect();
         assert_eq!(found, expected, "{round}: {text}");

@@ -2,7 +2,7 @@
 //! MongoDB's rules. A form is a command without its values and the names of the application's fields.
 //!
 //! If the environment variable `MARULA_RECORD` names a folder, each process appends the forms that
-//! its servers receive to a file there, each form once: `PACKAGE.TEST-BINARY.PID`.
+//! its servers receive to a file there, each form once: `PACKAGE.TEST-BINARY.PID`. Commands with the comment `generated` are left out.
 
 mod form;
 
@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 const FOLDER: &str = "MARULA_RECORD";
+/// The comment of commands that a test generates at random, whose forms are too many for a reader.
+const GENERATED: &str = "generated";
 
 struct Recorder {
     file: File,
@@ -22,6 +24,12 @@ struct Recorder {
 
 /// Notes the forms of a command, if the forms of this process are recorded.
 pub(crate) fn note(command: &Document) {
+    if command
+        .get_str("comment")
+        .is_ok_and(|comment| comment == GENERATED)
+    {
+        return;
+    }
     static RECORDER: OnceLock<Option<Mutex<Recorder>>> = OnceLock::new();
     let Some(recorder) = RECORDER.get_or_init(|| Some(Mutex::new(open()?))) else {
         return;
