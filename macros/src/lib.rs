@@ -86,6 +86,7 @@ mod symbol;
 /// | `soft_delete = field` | deletes write the time to this field, an `Option` of a date such as `DateTime`, and the operations of `Collection`, also lookups and unions of this model, find only documents where it is null; see `marula::SoftDelete` |
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
+/// | `kind = "click"` | the value of the field `kind` in the documents of the model, in a collection with others; see [Kinds](#kinds) |
 /// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
 /// | `skip_none` | a field that is `None` is left out, and not stored as null; see below |
 /// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
@@ -207,7 +208,8 @@ mod symbol;
 /// Every write stores the kind, and an update cannot change it. Every filter, pipeline, join and change stream of a `Collection<Click>` has the
 /// condition `kind: "click"`; `estimated_count` has none, and counts the documents of all kinds. A document of another kind, which only
 /// stages in BSON can return, is an error of decoding. A validator of `json_schema`, a unique index and a TTL index hold for the documents
-/// of the kind only; for the latter two a schema adds the kind to `partialFilterExpression`.
+/// of the kind only; for the latter two a schema adds the kind to `partialFilterExpression`. Register all kinds of a collection with one
+/// schema, and give indexes of the same keys names of their own: what no registered model declares is obsolete.
 ///
 /// Documents that were stored before the model had a kind are not found, also by `migrate`: first set the field, by a model of the
 /// collection without `kind` or by `driver()`.

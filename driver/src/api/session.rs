@@ -272,6 +272,7 @@ impl Drop for ClientSession {
             self.client.executor().end_session(&self.session);
             return;
         }
+        self.session.lock().end_handles();
         end_in_background(&self.client, self.session.clone());
     }
 }

@@ -24,7 +24,7 @@
 //! |---|---|
 //! | `operation` | insert, update, replace, delete, drop, … |
 //! | `document_key` | the `_id` of the document |
-//! | `full_document` | the document: for inserts and replacements; for updates with the option below |
+//! | `full_document` | the document: for inserts and replacements; for updates with the option below, which handles with a scope and models of one kind have by default |
 //! | `full_document_before_change` | the document before the change, if the collection has `pre_and_post_images` |
 //! | `update_description` | the fields that an update has changed and removed |
 //!

@@ -228,7 +228,6 @@ debug_without_values! {
 impl<'a, E> Watch<'a, E> {
     /// Sets `full_document` unless the options have it. The ODM calls it.
     #[doc(hidden)]
-    #[must_use]
     pub fn __default_full_document(mut self, value: crate::options::FullDocument) -> Self {
         self.options.full_document.get_or_insert(value);
         self

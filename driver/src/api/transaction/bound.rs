@@ -19,7 +19,8 @@ impl BoundTransaction {
     /// Whether the transaction is in progress.
     #[must_use]
     pub fn is_in_progress(&self) -> bool {
-        self.0.lock().open_transaction() == self.0.bound_to()
+        let bound = self.0.bound_to();
+        bound.is_some_and(|number| self.0.lock().check_bound(number).is_ok())
     }
 }
 

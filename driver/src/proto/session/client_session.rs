@@ -62,6 +62,8 @@ pub struct SessionState {
     run_timeout: RunTimeout,
     /// The latest transaction, until an operation outside a transaction follows its end.
     transaction: Option<Box<Transaction>>,
+    /// Whether the session was given up, so that handles bound to its transaction cannot be used while it is aborted.
+    has_no_handles: bool,
 }
 
 impl SessionState {
@@ -76,6 +78,7 @@ impl SessionState {
             snapshot_time: options.snapshot_time,
             run_timeout: RunTimeout::default(),
             transaction: None,
+            has_no_handles: false,
         }
     }
 
@@ -152,11 +155,16 @@ impl SessionState {
     /// # Errors
     /// It is not, and no command must be sent.
     pub fn check_bound(&self, number: i64) -> Result<(), TransactionError> {
-        if self.open_transaction() == Some(number) {
+        if self.open_transaction() == Some(number) && !self.has_no_handles {
             Ok(())
         } else {
             Err(TransactionError::EndedHandle)
         }
+    }
+
+    /// Ends the use of handles that are bound to the transaction: the session was dropped, and the transaction will be aborted.
+    pub fn end_handles(&mut self) {
+        self.has_no_handles = true;
     }
 
     /// `defaultTimeoutMS`.
@@ -241,6 +249,7 @@ impl SessionState {
             snapshot_time: self.snapshot_time,
             run_timeout: self.run_timeout,
             transaction: None,
+            has_no_handles: false,
         }
     }
 
@@ -482,5 +491,11 @@ mod tests {
         session.start_transaction(TransactionOptions::default()).unwrap();
         assert_eq!(session.check_bound(1), Err(TransactionError::EndedHandle));
         assert_eq!(session.check_bound(2), Ok(()));
+        session.end_handles();
+        assert_eq!(
+            session.check_bound(2),
+            Err(TransactionError::EndedHandle),
+            "it is dropped"
+        );
     }
 }

@@ -129,7 +129,7 @@ impl Node {
                             path: path.clone(),
                             op,
                             element,
-                        }))
+                        }));
                     }
                     Element::Fields(node) => node.add_to(all, &path, element),
                 }

@@ -449,7 +449,7 @@ async fn calls_that_run_at_once_are_sent_one_after_the_other() {
                 notes.insert_one(&added[1]),
                 notes.find_all().all(),
             );
-            (a?, b?, c?, d?);
+            drop((a?, b?, c?, d?));
             Ok::<_, Error>(())
         })
         .await

@@ -66,7 +66,7 @@ fn invoice(id: i64) -> Invoice {
         lines: (0..2)
             .map(|n| Line {
                 sku: format!("sku {}", id % 5 + n),
-                qty: i32::try_from(id).unwrap(),
+                qty: i32::try_from(id).expect("a small number"),
             })
             .collect(),
         tags: vec![format!("tag {}", id % 3), "all".to_owned()],

@@ -68,15 +68,18 @@ async fn tasks(env: &Env, seed: u64) -> (Collection<Task>, Vec<Task>) {
     let mut random = Random(seed);
     let documents: Vec<BsonDocument> = (0..30)
         .map(|id| {
-            let mut task = doc! { "_id": id, "rank": i64::try_from(random.below(4)).unwrap() };
-            random.set(&mut task, "due", |n| Bson::Int32(i32::try_from(n).unwrap()));
+            let mut task =
+                doc! { "_id": id, "rank": i64::try_from(random.below(4)).expect("a small number") };
+            random.set(&mut task, "due", |n| {
+                Bson::Int32(i32::try_from(n).expect("a small number"))
+            });
             random.set(&mut task, "label", |n| format!("label {n}").into());
             let mut owner = BsonDocument::new();
             random.set(&mut owner, "name", |n| format!("owner {n}").into());
             random.set(&mut task, "owner", |_| owner.clone().into());
             let mut scores = BsonDocument::new();
             if random.below(2) == 0 {
-                scores.insert("a", i32::try_from(random.below(3)).unwrap());
+                scores.insert("a", i32::try_from(random.below(3)).expect("a small number"));
             }
             task.insert("scores", scores);
             task

@@ -13,6 +13,7 @@ mod common;
 mod crud;
 mod declared_index;
 mod deleted_versions;
+mod dropped_transactions;
 mod encryption;
 mod error_predicates;
 mod errors;

@@ -34,7 +34,7 @@ async fn page(
     Ok((page.items.iter().map(|o| o.number).collect(), page.next))
 }
 
-fn is_refused<T>(page: Result<T, Error>) -> bool {
+fn is_refused<T>(page: &Result<T, Error>) -> bool {
     matches!(page, Err(Error::InvalidPageToken))
 }
 
@@ -75,28 +75,28 @@ async fn tokens_of_others_are_refused() {
         ("no key", None),
     ] {
         assert!(
-            is_refused(page(&orders, key.as_ref(), Some(&token)).await),
+            is_refused(&page(&orders, key.as_ref(), Some(&token)).await),
             "{name}"
         );
     }
     assert!(page(&orders, Some(&previous), Some(&token)).await.is_ok());
-    assert!(is_refused(page(&orders, Some(&user), Some(&unsigned)).await));
+    assert!(is_refused(&page(&orders, Some(&user), Some(&unsigned)).await));
     assert!(page(&orders, None, Some(&unsigned)).await.is_ok());
 
     // Another collection, and another database.
     let named = orders.named("archive");
-    assert!(is_refused(page(&named, Some(&user), Some(&token)).await));
+    assert!(is_refused(&page(&named, Some(&user), Some(&token)).await));
     let database = env.client().database("another").collection::<Order>();
-    assert!(is_refused(page(&database, Some(&user), Some(&token)).await));
+    assert!(is_refused(&page(&database, Some(&user), Some(&token)).await));
 
     // Another sort.
     let query = || orders.find_all().token_key(&user);
     let reversed = query().keyset(|o| (o.note().asc(), o.number().asc()), Some(&token), 2);
-    assert!(is_refused(reversed.await));
+    assert!(is_refused(&reversed.await));
     let swapped = query().keyset(|o| (o.number().asc(), o.note().desc()), Some(&token), 2);
-    assert!(is_refused(swapped.await));
+    assert!(is_refused(&swapped.await));
     let fewer = query().keyset(|o| o.note().desc(), Some(&token), 2);
-    assert!(is_refused(fewer.await));
+    assert!(is_refused(&fewer.await));
     env.stop().await;
 }
 
@@ -111,18 +111,18 @@ async fn damaged_tokens_are_refused() {
         let mut changed = token.clone();
         changed.replace_range(at..=at, other);
         assert!(
-            is_refused(page(&orders, Some(&key), Some(&changed)).await),
+            is_refused(&page(&orders, Some(&key), Some(&changed)).await),
             "{changed}"
         );
         assert!(
-            is_refused(page(&orders, Some(&key), Some(&token[..at])).await),
+            is_refused(&page(&orders, Some(&key), Some(&token[..at])).await),
             "{at}"
         );
     }
     for added in ["A", "AAAA", "=", " "] {
         let longer = format!("{token}{added}");
         assert!(
-            is_refused(page(&orders, Some(&key), Some(&longer)).await),
+            is_refused(&page(&orders, Some(&key), Some(&longer)).await),
             "{longer}"
         );
     }
@@ -158,7 +158,7 @@ async fn the_first_key_issues_and_the_previous_ones_are_accepted() {
     }
     // The context of the key that issues.
     let user = both.context("user 17");
-    assert!(is_refused(page(&orders, Some(&user), Some(&of_both)).await));
+    assert!(is_refused(&page(&orders, Some(&user), Some(&of_both)).await));
     let token = issued(old.context("user 17")).await;
     assert!(page(&orders, Some(&user), Some(&token)).await.is_ok());
     env.stop().await;
@@ -179,7 +179,7 @@ async fn projections_and_filters_keep_the_key() {
     assert_eq!(second.items.len(), 1);
     let other = TokenKey::new([3; 32]);
     assert!(is_refused(
-        query(&other).keyset(|o| o.number().asc(), Some(&next), 2).await
+        &query(&other).keyset(|o| o.number().asc(), Some(&next), 2).await
     ));
     env.stop().await;
 }

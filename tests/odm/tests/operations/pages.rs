@@ -189,6 +189,7 @@ async fn keyset_keys_are_booleans_and_enums_of_unit_variants() {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[expect(clippy::duplicated_attributes, reason = "two indexes are unique")]
 #[document(collection = "seats", index(row, number, unique), index(code, unique, sparse))]
 struct Seat {
     _id: i64,
@@ -228,7 +229,8 @@ async fn offset_pages_have_a_total_order() {
     observed.take_all();
 
     type Query<'c> = Find<'c, Seat>;
-    let cases: [(fn(Query<'_>) -> Query<'_>, _); 8] = [
+    type Change = fn(Query<'_>) -> Query<'_>;
+    let cases: [(Change, _); 8] = [
         (|q| q, doc! { "_id": 1 }),
         (|q| q.sort(|s| s.price().desc()), doc! { "price": -1, "_id": 1 }),
         (
