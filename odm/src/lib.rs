@@ -120,7 +120,7 @@ pub mod __private_v1;
 
 pub use marula_driver as driver;
 #[doc(inline)]
-pub use marula_driver::outside_transaction;
+pub use marula_driver::{Bind, BoundTransaction, outside_transaction};
 
 pub use base::{bson, error, json};
 #[cfg(feature = "cli")]

@@ -285,7 +285,7 @@ impl Client {
         start_timeout(own, session, self.timeout())
     }
 
-    /// As [`Concerns::check_outside`], for a call of the client.
+    /// Checks a call of the client as [`Concerns::check_outside`] does.
     pub(super) fn check_outside(&self, operation: &'static str, session: InSession<'_>) -> Result<()> {
         let call = CallName {
             operation,

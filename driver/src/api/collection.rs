@@ -98,7 +98,7 @@ impl CollectionInner {
     /// The time limits of a cursor, whose operation has the option `own`.
     ///
     /// # Errors
-    /// As [`Concerns::check_outside`].
+    /// Those of [`Concerns::check_outside`].
     pub(super) fn cursor_timeout(
         &self,
         operation: &'static str,
@@ -106,13 +106,7 @@ impl CollectionInner {
         own: Option<Duration>,
     ) -> Result<CursorTimeoutOptions> {
         self.check_outside(operation, session)?;
-        Ok(CursorTimeoutOptions {
-            own,
-            inherited: self.concerns.timeout,
-            is_closing: self.is_closing(),
-            is_part: self.concerns.is_part,
-            ..CursorTimeoutOptions::default()
-        })
+        Ok(self.concerns.cursor_timeout(own, self.is_closing()))
     }
 
     #[inline]
@@ -139,7 +133,7 @@ impl CollectionInner {
     /// Starts the time limit of an operation whose own option is `own`.
     ///
     /// # Errors
-    /// The client shuts down, and the operation is not part of a transaction. As [`Concerns::check_outside`].
+    /// The client shuts down, and the operation is not part of a transaction. Those of [`Concerns::check_outside`].
     #[inline]
     pub(crate) fn start_timeout(
         &self,

@@ -90,6 +90,17 @@ impl Concerns {
         }
     }
 
+    /// The time limits of a cursor, whose operation has the option `own`.
+    pub(super) fn cursor_timeout(&self, own: Option<Duration>, is_closing: bool) -> CursorTimeoutOptions {
+        CursorTimeoutOptions {
+            own,
+            inherited: self.timeout,
+            is_closing,
+            is_part: self.is_part,
+            ..CursorTimeoutOptions::default()
+        }
+    }
+
     /// Names the setting of a time limit: the commands of GridFS have, as their own option, what is left
     /// of that of the call.
     pub(super) fn of_part(&self, own: Option<Duration>, timeout: Timeout) -> Timeout {
@@ -119,7 +130,7 @@ impl Database {
     /// The time limits of a cursor, whose operation has the option `own`.
     ///
     /// # Errors
-    /// As [`Concerns::check_outside`].
+    /// Those of [`Concerns::check_outside`].
     pub(super) fn cursor_timeout(
         &self,
         operation: &'static str,
@@ -127,13 +138,7 @@ impl Database {
         own: Option<Duration>,
     ) -> Result<CursorTimeoutOptions> {
         self.check_outside(operation, session)?;
-        Ok(CursorTimeoutOptions {
-            own,
-            inherited: self.inner.concerns.timeout,
-            is_closing: self.is_closing(),
-            is_part: self.inner.concerns.is_part,
-            ..CursorTimeoutOptions::default()
-        })
+        Ok(self.inner.concerns.cursor_timeout(own, self.is_closing()))
     }
 
     fn check_outside(&self, operation: &'static str, session: InSession<'_>) -> Result<()> {
@@ -176,7 +181,7 @@ impl Database {
     /// Starts the time limit of an operation whose own option is `own`.
     ///
     /// # Errors
-    /// The client shuts down, and the operation is not part of a transaction. As [`Concerns::check_outside`].
+    /// The client shuts down, and the operation is not part of a transaction. Those of [`Concerns::check_outside`].
     pub(crate) fn start_timeout(
         &self,
         operation: &'static str,

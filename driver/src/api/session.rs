@@ -272,7 +272,6 @@ impl Drop for ClientSession {
             self.client.executor().end_session(&self.session);
             return;
         }
-        self.session.lock().end_handles();
         end_in_background(&self.client, self.session.clone());
     }
 }
@@ -280,6 +279,8 @@ impl Drop for ClientSession {
 /// Aborts the transaction of a session and ends the session, in a task on the runtime of the client. The check-out
 /// for the abort begins before this function returns. Waits for a command of the transaction that is running, such as a getMore in another task, without a time limit.
 fn end_in_background(client: &Client, session: SessionHandle) {
+    // Later calls of bound handles would be lost with the transaction.
+    session.lock().end_handles();
     let owned = client.clone();
     client.executor().reserve_for_abort(&session);
     client.executor().spawn(async move {

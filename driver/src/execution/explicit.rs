@@ -6,9 +6,7 @@ use std::{
     time::Instant,
 };
 
-use tokio::sync::Semaphore;
-
-use super::Executor;
+use super::{Executor, turn::Turn};
 use crate::{
     Error, Result,
     bson::RawDocument,
@@ -18,7 +16,7 @@ use crate::{
         command::Reply,
         description::HelloReply,
         server_selection::Criteria,
-        session::{Pin, SessionOptions, SessionState, TransactionCommand},
+        session::{Pin, SessionOptions, SessionState, TransactionCommand, TransactionError},
     },
     telemetry::TransactionSpan,
     topology::{SelectedServer, Topology},
@@ -64,6 +62,17 @@ impl SessionHandle {
         self.bound_to
     }
 
+    /// Checks whether the transaction that it is bound to is in progress, if it is bound to one.
+    ///
+    /// # Errors
+    /// It is not, and no command must be sent.
+    pub(crate) fn check_bound(&self) -> Result<(), TransactionError> {
+        match self.bound_to {
+            Some(number) => self.session.lock().check_bound(number),
+            None => Ok(()),
+        }
+    }
+
     /// Whether both are bound to the same transaction, or can be used in all of the same session.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.session, &other.session) && self.bound_to == other.bound_to
@@ -89,9 +98,8 @@ pub(crate) struct ExplicitSession {
     /// The connection that a transaction is pinned to. Set at the first transaction behind a load
     /// balancer.
     connection: OnceLock<Arc<PinnedConnection>>,
-    /// One permit, for the command of a transaction that is running: a cursor can be read beside an
-    /// action.
-    pub(super) turn: Semaphore,
+    /// The turn of the command of a transaction that is running: a cursor can be read beside an action.
+    pub(super) turn: Turn,
     /// The replies that operations have given up.
     pub(super) late_replies: Arc<LateReplies>,
     /// The span of the transaction.
@@ -108,7 +116,7 @@ impl ExplicitSession {
             topology: Arc::clone(topology),
             state: Outer::new(state),
             connection: OnceLock::new(),
-            turn: Semaphore::new(1),
+            turn: Turn::default(),
             late_replies: Arc::default(),
             span: TransactionSpan::none(),
             held: Inner::default(),
@@ -118,8 +126,7 @@ impl ExplicitSession {
 
     /// Completes when no command of a transaction is running.
     pub(crate) async fn idle(&self) {
-        // The semaphore is never closed.
-        let _ = self.turn.acquire().await;
+        self.turn.idle().await;
     }
 
     /// Whether it is a session of the client with this topology.

@@ -21,6 +21,7 @@ mod sessions;
 mod state;
 mod time_limit;
 mod transaction;
+mod turn;
 
 use std::{
     sync::{

@@ -12,7 +12,7 @@ thread_local! {
     static BODY: Cell<Option<Body>> = const { Cell::new(None) };
 }
 
-/// What happens to calls outside of the transaction.
+/// The treatment of calls outside of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reaction {
     /// The first of a run is logged.
@@ -28,6 +28,8 @@ pub(crate) struct Body {
     client: usize,
     reaction: Reaction,
     has_warned: bool,
+    /// The client of a strict transaction whose body polls this one.
+    strict_around: Option<usize>,
 }
 
 /// A call of the application.
@@ -54,7 +56,20 @@ impl Body {
             client: address(executor),
             reaction,
             has_warned: false,
+            strict_around: None,
         })
+    }
+
+    /// The body while another one polls it, whose strict transaction still refuses calls outside of it.
+    fn within(self, outer: Option<Self>) -> Self {
+        let strict_around = outer.and_then(|outer| match outer.reaction {
+            Reaction::Refuse => Some(outer.client),
+            Reaction::Warn => outer.strict_around,
+        });
+        Self {
+            strict_around,
+            ..self
+        }
     }
 
     /// Awaits the future of the body, and observes the calls that it makes.
@@ -114,7 +129,8 @@ struct Entered<'a> {
 
 impl<'a> Entered<'a> {
     fn new(body: &'a mut Option<Body>) -> Self {
-        let outer = BODY.replace(*body);
+        let outer = BODY.get();
+        BODY.set(body.map(|body| body.within(outer)));
         Self { body, outer }
     }
 }
@@ -145,10 +161,15 @@ impl Executor {
 
     #[cold]
     fn notice_outside(&self, mut body: Body, call: CallName<'_>) -> Result<()> {
-        if body.client != address(self) {
+        let own = address(self);
+        let reaction = if body.strict_around == Some(own) {
+            Reaction::Refuse
+        } else if body.client == own {
+            body.reaction
+        } else {
             return Ok(());
-        }
-        match body.reaction {
+        };
+        match reaction {
             Reaction::Refuse => Err(Error::invalid_argument(format!(
                 "the call is not part of the transaction that is running; {HINT}"
             ))
@@ -165,7 +186,7 @@ impl Executor {
     }
 }
 
-/// What to do about a call outside of a transaction.
+/// The advice for a call outside of a transaction.
 const HINT: &str = "use a handle that tx.bind(..) returns, or pass tx to .session(..); a call that is meant to be outside \
                     of the transaction is awaited with outside_transaction(..)";
 
@@ -187,6 +208,7 @@ mod tests {
             client,
             reaction: Reaction::Warn,
             has_warned: false,
+            strict_around: None,
         })
     }
 
@@ -216,6 +238,25 @@ mod tests {
         };
         tokio::join!(of_first, beside);
         assert_eq!(current(), None);
+    }
+
+    #[tokio::test]
+    async fn a_strict_transaction_is_known_within_others() {
+        let mut strict = body(1).map(|body| Body {
+            reaction: Reaction::Refuse,
+            ..body
+        });
+        let around = || BODY.get().and_then(|body| body.strict_around);
+        within(&mut strict, async {
+            assert_eq!(around(), None);
+            within(&mut body(2), async {
+                assert_eq!(around(), Some(1));
+                within(&mut body(3), async { assert_eq!(around(), Some(1)) }).await;
+                assert_eq!(outside_transaction(async { around() }).await, None);
+            })
+            .await;
+        })
+        .await;
     }
 
     #[tokio::test]

@@ -37,20 +37,12 @@ impl ExplicitSession {
     /// Waits until no other command of the transaction is running, within the time limit of the
     /// operation. [`end_turn`](Self::end_turn) must be called after the command.
     async fn begin_turn(&self, timeout: Timeout) -> Result<()> {
-        match timeout.deadline(None).run(self.turn.acquire()).await {
-            Ok(Ok(permit)) => {
-                permit.forget();
-                Ok(())
-            }
-            Ok(Err(_)) => Err(TransactionError::SessionEnded.into()),
-            Err(Elapsed) => Err(Error::timed_out(
-                "while another command of the transaction was running",
-            )),
-        }
+        let begun = timeout.deadline(None).run(self.turn.begin()).await;
+        begun.map_err(|Elapsed| Error::timed_out("while another command of the transaction was running"))
     }
 
     pub(super) fn end_turn(&self) {
-        self.turn.add_permits(1);
+        self.turn.end();
     }
 }
 
@@ -86,6 +78,8 @@ impl OperationState<'_> {
             self.transaction = Some(properties.transaction);
             return Ok(());
         }
+        // Before the wait, so that a handle of another transaction fails at once.
+        session.check_bound()?;
         if session.lock().open_transaction().is_some() {
             session.begin_turn(self.timeout).await?;
             self.has_turn = true;

@@ -101,6 +101,19 @@ pub(super) fn resolve(parsed: &Parsed, named: &[parse::Field], sink: &Sink) -> M
     managed
 }
 
+/// Whether a field of this name can be beside those of the struct; reports it otherwise. `what`: the content of the field.
+fn is_name_beside(field: &str, what: &str, span: Span, sink: &Sink) -> bool {
+    let is_one =
+        !field.is_empty() && !field.starts_with('$') && !field.contains(['.', '\0']) && field != "_id";
+    if !is_one {
+        sink.at(
+            span,
+            format!("`{field}` cannot be the name of the field with the {what}; it is the name of one field other than `_id`"),
+        );
+    }
+    is_one
+}
+
 /// The kind of the documents, which none of the fields stores.
 fn model_kind(parsed: &Parsed, named: &[parse::Field], given: &parse::ModelKind, sink: &Sink) -> ModelKind {
     let (field, span) = (
@@ -118,12 +131,8 @@ fn model_kind(parsed: &Parsed, named: &[parse::Field], given: &parse::ModelKind,
         .schema_version
         .as_ref()
         .map(parse::SchemaVersion::field);
-    if field.is_empty() || field.starts_with('$') || field.contains(['.', '\0']) || field == "_id" {
-        sink.at(
-            span,
-            format!("`{field}` cannot be the name of the field with the kind; it is the name of one field other than `_id`"),
-        );
-    } else if let Some(other) = other.and_then(|f| f.ident.as_ref()) {
+    let is_name = is_name_beside(&field, "kind", span, sink);
+    if is_name && let Some(other) = other.and_then(|f| f.ident.as_ref()) {
         sink.at(
             span,
             format!(
@@ -136,6 +145,12 @@ fn model_kind(parsed: &Parsed, named: &[parse::Field], given: &parse::ModelKind,
         sink.at(
             span,
             format!("`kind` and `schema_version` are both stored as `{field}`"),
+        );
+    }
+    if given.value.is_empty() {
+        sink.at(
+            given.span,
+            "the kind is empty: give the value that only the documents of this model have",
         );
     }
     if let Some(tag) = &parsed.serde.tag {
@@ -161,12 +176,8 @@ pub(super) fn schema_version<'a>(
     let field = given.field();
     let stores =
         |(f, rule): &(&parse::Field, Rule)| fields::stored_name(f, *rule).as_deref() == Some(field.as_str());
-    if field.is_empty() || field.starts_with('$') || field.contains(['.', '\0']) || field == "_id" {
-        sink.at(
-            span,
-            format!("`{field}` cannot be the name of the field with the version; it is the name of one field other than `_id`"),
-        );
-    } else if let Some(other) = fields.find(stores).and_then(|(f, _)| f.ident.as_ref()) {
+    let is_name = is_name_beside(&field, "version", span, sink);
+    if is_name && let Some(other) = fields.find(stores).and_then(|(f, _)| f.ident.as_ref()) {
         sink.at(
             span,
             format!(

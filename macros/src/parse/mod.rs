@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::{Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Ident, LitStr, Path, Type};
 
-use crate::diagnostics::Sink;
+use crate::diagnostics::{Sink, did_you_mean};
 
 pub(crate) mod collection;
 mod container;
@@ -416,6 +416,32 @@ pub(crate) fn skip_value(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<(
         meta.value()?.parse::<syn::Expr>()?;
     } else if meta.input.peek(syn::token::Paren) {
         meta.input.parse::<proc_macro2::Group>()?;
+    }
+    Ok(())
+}
+
+/// Reads items `, name = value` up to the end. `read` reads the value of a known name.
+fn options<const N: usize>(
+    content: syn::parse::ParseStream<'_>,
+    known: [&str; N],
+    sink: &Sink,
+    mut read: impl FnMut(&str, syn::parse::ParseStream<'_>) -> syn::Result<()>,
+) -> syn::Result<()> {
+    while content.peek(syn::Token![,]) {
+        content.parse::<syn::Token![,]>()?;
+        if content.is_empty() {
+            break;
+        }
+        let name: Ident = content.parse()?;
+        content.parse::<syn::Token![=]>()?;
+        let text = name.to_string();
+        if known.contains(&text.as_str()) {
+            read(&text, content)?;
+            continue;
+        }
+        let hint = did_you_mean(&text, known);
+        sink.on(&name, format!("unknown option `{text}`{hint}"));
+        content.parse::<syn::Expr>()?;
     }
     Ok(())
 }

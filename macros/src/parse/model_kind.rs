@@ -5,8 +5,8 @@ use syn::meta::ParseNestedMeta;
 use syn::{LitStr, Token, token};
 
 use crate::{
-    diagnostics::{Sink, did_you_mean},
-    parse::skip_value,
+    diagnostics::Sink,
+    parse::{options, skip_value},
 };
 
 const FORM: &str = "write `kind = \"…\"`, with the value that only the documents of this model have, or \
@@ -58,20 +58,9 @@ pub(super) fn parse(meta: &ParseNestedMeta<'_>, span: Span, sink: &Sink) -> syn:
     }
     let value = content.parse::<LitStr>()?.value();
     let mut field = None;
-    while content.peek(Token![,]) {
-        content.parse::<Token![,]>()?;
-        if content.is_empty() {
-            break;
-        }
-        let name: syn::Ident = content.parse()?;
-        content.parse::<Token![=]>()?;
-        if name == "field" {
-            field = Some(content.parse::<LitStr>()?);
-        } else {
-            let hint = did_you_mean(&name.to_string(), ["field"]);
-            sink.on(&name, format!("unknown option `{name}`{hint}"));
-            content.parse::<syn::Expr>()?;
-        }
-    }
+    options(&content, ["field"], sink, |_, value| {
+        field = Some(value.parse::<LitStr>()?);
+        Ok(())
+    })?;
     Ok(Some(ModelKind { span, value, field }))
 }

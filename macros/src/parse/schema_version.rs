@@ -2,9 +2,12 @@
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
-use syn::{LitInt, LitStr, Path, Token, token};
+use syn::{LitInt, LitStr, Path, token};
 
-use crate::diagnostics::{Sink, did_you_mean};
+use crate::{
+    diagnostics::Sink,
+    parse::{options, skip_value},
+};
 
 const FORM: &str = "write `schema_version(2, upgrade = function)`, with the present version of the documents";
 
@@ -33,7 +36,7 @@ pub(super) fn parse(
 ) -> syn::Result<Option<SchemaVersion>> {
     if !meta.input.peek(token::Paren) {
         sink.at(span, FORM);
-        super::skip_value(meta)?;
+        skip_value(meta)?;
         return Ok(None);
     }
     let content;
@@ -56,23 +59,14 @@ pub(super) fn parse(
         }
     };
     let (mut upgrade, mut field) = (None, None);
-    while content.peek(Token![,]) {
-        content.parse::<Token![,]>()?;
-        if content.is_empty() {
-            break;
+    options(&content, ["upgrade", "field"], sink, |name, value| {
+        if name == "upgrade" {
+            upgrade = Some(value.call(Path::parse_mod_style)?);
+        } else {
+            field = Some(value.parse::<LitStr>()?);
         }
-        let name: syn::Ident = content.parse()?;
-        content.parse::<Token![=]>()?;
-        match name.to_string().as_str() {
-            "upgrade" => upgrade = Some(content.call(Path::parse_mod_style)?),
-            "field" => field = Some(content.parse::<LitStr>()?),
-            other => {
-                let hint = did_you_mean(other, ["upgrade", "field"]);
-                sink.on(&name, format!("unknown option `{other}`{hint}"));
-                content.parse::<syn::Expr>()?;
-            }
-        }
-    }
+        Ok(())
+    })?;
     Ok(version.map(|version| SchemaVersion {
         span,
         version,

@@ -1,4 +1,4 @@
-//! What every other module uses: BSON, errors, and tables of types, stages and tuples.
+//! The modules that every other one uses: BSON, errors, and tables of types, stages and tuples.
 
 pub mod bson;
 pub(crate) mod decimal;

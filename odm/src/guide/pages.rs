@@ -34,7 +34,9 @@
 //!   [`Error::InvalidPageToken`](crate::Error::InvalidPageToken): reply with a client error.
 //! - An index on the fields that the filter compares for equality, then the keys, then `_id` serves the
 //!   query without a sort in memory: `index(customer, -created_at, id)`.
-//!   [`declared_index`](crate::collection::Find::declared_index) says whether one is declared.
+//!   [`declared_index`](crate::collection::Find::declared_index) says whether one is declared, of a query with the same sort and an
+//!   ascending `_id` at its end, which the pages add.
+//! - `sort`, `limit` and `skip` that are set before `keyset` are replaced by those of the page.
 //!
 //! # Tokens that clients cannot read
 //!

@@ -30,6 +30,8 @@
 //!   `tx.bind(&db)` binds a database and the collections that are made from it, and a
 //!   [bulk write](crate::Client::bulk) on bound collections is part of their transaction. A type of your own that
 //!   consists of handles implements [`Bind`](crate::driver::Bind).
+//! - A closure that ends with `Ok(())` states its error: `Ok::<_, marula::Error>(())`. It can run several times, so it cannot change
+//!   variables outside: return what it found.
 //! - After the transaction, calls of a bound handle are errors. Two calls at once, in `join!`, are sent one after the other. What
 //!   cannot be part of a transaction is an error before it is sent: change streams, estimated counts, `explain`, `$out` and
 //!   `$merge`, the schema.

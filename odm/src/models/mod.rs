@@ -1,4 +1,4 @@
-//! What a model declares and implements: names, indexes, maintained fields, hooks, projections and stored forms.
+//! Declarations and implementations of models: names, indexes, maintained fields, hooks, projections and stored forms.
 
 pub(crate) mod declaration;
 pub(crate) mod foreign;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use marula_architecture_tests::sources_of;
 use syn::visit::Visit;
 
-/// What a stage does to the documents that it reads.
+/// The effect of a stage on the documents that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     /// The documents after it are stored ones: conditions on encrypted fields can follow.

@@ -115,6 +115,12 @@ impl FindOptions {
         self.sort.as_ref()
     }
 
+    /// Whether an option changes which fields the documents have.
+    #[must_use]
+    pub fn __changes_fields(&self) -> bool {
+        self.projection.is_some() || self.return_key == Some(true)
+    }
+
     #[must_use]
     pub fn __hint(&self) -> Option<&Hint> {
         self.hint.as_deref()

@@ -19,8 +19,7 @@ impl BoundTransaction {
     /// Whether the transaction is in progress.
     #[must_use]
     pub fn is_in_progress(&self) -> bool {
-        let bound = self.0.bound_to();
-        bound.is_some_and(|number| self.0.lock().check_bound(number).is_ok())
+        self.0.check_bound().is_ok()
     }
 }
 
@@ -78,7 +77,8 @@ impl fmt::Debug for BoundTransaction {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be bound to a transaction",
     label = "expected a reference to a collection or a database, or a tuple of references",
-    note = "pass a reference, as in `tx.bind(&orders)` and `tx.bind((&orders, &stock))`"
+    note = "pass a reference, as in `tx.bind(&orders)` and `tx.bind((&orders, &stock))`; for a type of your own that consists of handles, \
+            implement `Bind` for a reference to it"
 )]
 pub trait Bind {
     /// The handles that are bound.
@@ -178,13 +178,14 @@ impl ClientSession {
     /// the body.
     ///
     /// Two calls that run at once, e.g. in `join!`, are sent one after the other: the server runs one operation of a
-    /// transaction at a time.
+    /// transaction at a time. A call that has begun and is not polled any more, e.g. after a `select!`, holds up the others until it is
+    /// dropped.
     ///
     /// # Errors
     /// The calls of a bound handle fail with [`InvalidArgument`](crate::ErrorKind::InvalidArgument), and send nothing, after
     /// the transaction has ended, if none was in progress when the handle was bound, and for what cannot be part of a
     /// transaction: `explain`, estimated counts, change streams, `$out` and `$merge`, listing or dropping collections and
-    /// indexes, search indexes, GridFS, and `rename`.
+    /// indexes, search indexes, the writes and downloads of GridFS, and `rename`.
     pub fn bind<B: Bind>(&self, handles: B) -> B::Bound {
         handles.bind_to(&BoundTransaction(Arc::new(self.shared().bound())))
     }

@@ -95,7 +95,7 @@ macro_rules! run_setters {
         /// [bound handle](ClientSession::bind) and without `.session(..)`. Default: a debug build with the feature
         /// `tracing` logs the first of each run at level warn.
         ///
-        /// What the body spawns runs in another task, and is not observed; nor is reading a cursor that was opened before.
+        /// A task that the body spawns is not observed; nor is reading a cursor that was opened before.
         /// A call that is meant to be outside is awaited with [`outside_transaction`](crate::outside_transaction).
         ///
         /// ```no_run

@@ -301,6 +301,7 @@ impl IndexChoice {
                 .as_ref()
                 .map_or(default.clone(), normal_collation),
             default,
+            kind: D::BEHAVIOR.discriminator.map(|kind| kind.field),
         };
         IndexChoice {
             branches: planner.branches(filter, &[]),

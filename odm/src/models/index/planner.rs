@@ -52,6 +52,8 @@ pub(super) struct Planner {
     /// The collation of the query, and the default one of the collection; `None` for the simple one.
     pub(super) collation: Option<Document>,
     pub(super) default: Option<Document>,
+    /// The field of the kind of the model, which an index attribute cannot name.
+    pub(super) kind: Option<&'static str>,
 }
 
 /// The use of an index, and how it compares with that of others.
@@ -204,7 +206,7 @@ impl Planner {
     fn suggestion(&self, conditions: &[Condition<'_>]) -> Option<String> {
         let mut keys: Vec<(&str, String)> = Vec::new();
         let mut add = |path, key: String| {
-            if !keys.iter().any(|(known, _)| *known == path) {
+            if self.kind != Some(path) && !keys.iter().any(|(known, _)| *known == path) {
                 keys.push((path, key));
             }
         };
@@ -264,7 +266,12 @@ impl<'k> Keys<'k> {
             Bounds::None => 3,
         };
         let usable = self.conditions.iter().filter(|condition| {
+            // Null is not one of the entries of an array that an index finds by the others.
+            let is_null_of_array = matches!(condition.op, Op::Ne(Bson::Null))
+                && !key.arrays.is_empty()
+                && condition.element == 0;
             is_on(&condition.path)
+                && !is_null_of_array
                 && self.serves(&key.kind, condition.op)
                 && within.is_none_or(|element| element != 0 && condition.element == element)
         });
@@ -279,6 +286,8 @@ impl<'k> Keys<'k> {
             (Kind::Hashed, bounds) => {
                 matches!(op, Op::Is(_) | Op::Eq(_) | Op::In(_)) && bounds != Bounds::Range
             }
+            // The projection of the fields that the index has is not read.
+            (Kind::Wildcard, _) if self.index.options.contains_key("wildcardProjection") => false,
             (Kind::Wildcard, _) => !op.matches_missing() && !op.compared().iter().any(is_container),
             (Kind::Ascending | Kind::Descending, _) => true,
         };
@@ -287,7 +296,7 @@ impl<'k> Keys<'k> {
         is_served
             && !(self.is_sparse && op.matches_missing())
             && (self.is_simple || !is_regex)
-            && (self.is_same_collation || !is_regex && !op.compared().iter().any(is_collated))
+            && (self.is_same_collation || !is_regex && !is_compared_by_collation(op))
     }
 
     /// How the index serves the query, sorted by these keys. `None` if it does not sort by them.
@@ -343,6 +352,12 @@ impl<'k> Keys<'k> {
                 if bounds != Bounds::None {
                     used.range.push(key.path.clone());
                 }
+            } else if bounds == Bounds::Values && used.sort.iter().any(|path| used.range.contains(path)) {
+                // The server merges sorted parts of the index only if all keys before have single values.
+                if rest.peek().is_some() {
+                    return None;
+                }
+                used.range.push(key.path.clone());
             } else if bounds == Bounds::Values && !(is_sorting && merged > MERGED) {
                 used.equality.push(key.path.clone());
             } else {
@@ -358,13 +373,24 @@ impl<'k> Keys<'k> {
                 break;
             }
         }
-        rest.peek().is_none().then_some(used)
+        // A key of the sort with one value is left out only if the bounds of the index are that value.
+        let is_in_bounds = |path: &String| !is_fixed(path) || used.equality.contains(path);
+        (rest.peek().is_none() && sort.iter().all(|(path, _)| is_in_bounds(path))).then_some(used)
     }
 }
 
 /// Whether a key sorts the documents by the path. The entries of an array are not in the order of the documents.
 fn is_key_of_sort(key: &Key, path: &str) -> bool {
     matches!(key.kind, Kind::Ascending | Kind::Descending) && key.arrays.is_empty() && key.path == path
+}
+
+/// Whether a collation changes which values the operator finds.
+fn is_compared_by_collation(op: &Op) -> bool {
+    match op {
+        Op::All(values) => values.iter().any(is_collated),
+        Op::AllElements(_) => true,
+        _ => op.compared().iter().any(is_collated),
+    }
 }
 
 /// Whether a collation changes how a value is compared.
@@ -402,9 +428,9 @@ impl IndexDeclaration {
 fn is_implied(filter: &Node, conditions: &[Condition<'_>]) -> bool {
     match filter {
         Node::Default | Node::Everything => true,
-        Node::Leaf(leaf) => conditions
-            .iter()
-            .any(|condition| condition.path == leaf.path && implies(condition.op, &leaf.op)),
+        Node::Leaf(leaf) => conditions.iter().any(|condition| {
+            condition.element == 0 && condition.path == leaf.path && implies(condition.op, &leaf.op)
+        }),
         Node::Fields(parts) | Node::All(parts) => parts.iter().all(|part| is_implied(part, conditions)),
         Node::Any(parts) => parts.iter().any(|part| is_implied(part, conditions)),
         Node::Nor(_) | Node::Expr(_) | Node::Text(_) | Node::Raw(_) => false,

@@ -211,7 +211,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn merge_into(self, merge: Merge) -> Pipeline<In, Written, C> {
-        self.with_version()
+        self.with_own_fields()
             .stage(
                 "$merge",
                 written::<S>("$merge", merge.into_document::<S>().into()),
@@ -261,12 +261,12 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
         } else {
             written::<S>("$out", Bson::from(collection))
         };
-        self.with_version().stage("$out", argument).then()
+        self.with_own_fields().stage("$out", argument).then()
     }
 
     /// Sets the version of documents without one, if the documents of the model have a version, see
     /// [`Versioned`](crate::Versioned), and the kind of the model.
-    fn with_version(self) -> Self {
+    fn with_own_fields(self) -> Self {
         let mut fields = Document::new();
         if let Some(schema) = S::BEHAVIOR.schema {
             let version = doc! { "$ifNull": [format!("${}", schema.field), schema.stored()] };

@@ -1,4 +1,5 @@
-//! Soft deletion: which documents the operations of a handle find, and how documents are deleted.
+//! The documents of a model that the operations of a handle find: those of its kind, live or soft-deleted ones; and how documents are
+//! soft-deleted.
 
 use crate::{
     ast::filter::{Node, Op},
@@ -8,7 +9,7 @@ use crate::{
     term::update::Update,
 };
 
-/// Which documents of a model with soft deletion an operation finds.
+/// Which documents of a model with soft deletion an operation finds. Those of other kinds are never found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Those that are not deleted.

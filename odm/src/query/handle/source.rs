@@ -23,7 +23,7 @@ pub(crate) struct Source {
     handle: Option<Handle>,
 }
 
-/// What a handle adds to a scope.
+/// The collection and the rows of a handle.
 #[derive(Clone, Debug)]
 struct Handle {
     model: (TypeId, &'static str),

@@ -41,6 +41,11 @@ pub(in crate::query) async fn read<D: Model, T: Output>(
             "the page size must be at least 1 and less than 4294967295",
         ));
     }
+    if find.options.__changes_fields() {
+        return Err(Error::argument(
+            "a projection or `return_key` in the options can hide the keys of the sort, from which the pages are made; use `select`",
+        ));
+    }
     let secret = find.token_key.clone();
     let tokens = Tokens {
         keys: &keys,

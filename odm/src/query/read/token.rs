@@ -7,6 +7,9 @@ use crate::{
         bson::{Bson, Document, doc, from_slice_owned, to_vec},
         error::{Error, Result},
     },
+    form::json_schema::Constraint,
+    models::model::Model,
+    path::field::Field,
     query::read::token_key::TokenKey,
     term::sort::KeysetSort,
 };
@@ -39,15 +42,23 @@ pub(in crate::query) struct Key {
 
 impl Key {
     /// The keys of a sort, each path once, and `_id` if it is not among them.
-    pub(in crate::query) fn all<D>(sort: Vec<KeysetSort<D>>) -> Vec<Key> {
+    pub(in crate::query) fn all<D: Model>(sort: Vec<KeysetSort<D>>) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::new();
+        // A field with a default or a condition of serde can be missing, whatever its type is.
+        let can_be_missing = |path: &str| {
+            let first = path.split('.').next();
+            let mut fields = <D as Field>::FIELDS.schemas.iter();
+            fields.any(|(name, _, constraint)| {
+                first == Some(*name) && matches!(constraint, Constraint::Optional)
+            })
+        };
         let is_known = |keys: &[Key], path: &str| keys.iter().any(|key| key.path == path);
         for key in sort {
             if !is_known(&keys, key.path()) {
                 keys.push(Key {
                     path: key.path().to_owned(),
                     is_descending: key.is_descending(),
-                    is_nullable: key.is_nullable(),
+                    is_nullable: key.is_nullable() || can_be_missing(key.path()),
                 });
             }
         }

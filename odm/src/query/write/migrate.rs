@@ -294,6 +294,11 @@ impl<'a, D: Model> Migrate<'a, D> {
     }
 
     pub(crate) async fn run(self) -> Result<Migration> {
+        if self.collection.transaction().is_some() {
+            return Err(Error::argument(
+                "the handle is bound to a transaction, and a migration cannot be part of one; use the handle that it was bound from",
+            ));
+        }
         let mut migration = Migration::default();
         let filter = self.collection.gate()?.read_all(self.filter)?.to_document();
         let Some(version) = D::BEHAVIOR.schema else {
@@ -381,12 +386,13 @@ pub(in crate::query) async fn is_collated<T>(
     limit: &TimeLimit,
 ) -> Result<bool> {
     let namespace = collection.namespace();
-    let listing = collection
-        .database()
+    // A transaction cannot list collections, so this is not part of one that the handle is bound to.
+    let database = collection.database().client().database(&namespace.database);
+    let listing = database
         .list_collections()
         .filter(doc! { "name": &namespace.collection });
     let listing = limit.of(listing, driver::action::ListCollections::timeout);
-    let listed = async { listing.await?.try_collect().await };
+    let listed = driver::outside_transaction(async { listing.await?.try_collect().await });
     match listed.await {
         Ok(listed) => {
             let mut listed: std::slice::Iter<'_, driver::CollectionSpecification> = listed.iter();

@@ -24,4 +24,10 @@ struct Named {
     _id: i64,
 }
 
+#[derive(Document)]
+#[document(collection = "events", kind = "")]
+struct Empty {
+    _id: i64,
+}
+
 fn main() {}

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::common::Env;
 use marula::bson::{Bson, Document as BsonDocument, doc};
+use marula::driver::options::FindOptions;
 use marula::prelude::*;
-use marula::{Collection, Document, Embedded, KeysetSort, Projection};
+use marula::{Collection, Document, Embedded, Error, KeysetSort, Projection};
 use serde::{Deserialize, Serialize};
 
 /// A seeded random number generator.
@@ -225,6 +226,9 @@ async fn pages_of_projections_have_nullable_keys() {
 #[tokio::test]
 async fn an_array_in_place_of_a_document_is_an_error() {
     let env = Env::start().await;
+    if env.is_before(4, 4).await {
+        return env.stop().await;
+    }
     let tasks = env.db.collection::<Task>();
     let raw = env.db.driver().collection::<BsonDocument>("tasks");
     let task = |id: i32| doc! { "_id": id, "owner": [{ "name": "a" }], "scores": {}, "rank": 1_i64 };
@@ -235,5 +239,50 @@ async fn an_array_in_place_of_a_document_is_an_error() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("`owner.name`"), "{error}");
+    env.stop().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "ranked")]
+struct Ranked {
+    _id: i64,
+    #[serde(default)]
+    rank: i64,
+}
+
+/// A field with a default can be missing, and is then before all values.
+#[tokio::test]
+async fn pages_by_a_field_with_a_default_have_the_documents_without_it() {
+    let env = Env::start().await;
+    let ranked = env.db.collection::<Ranked>();
+    let raw = ranked.driver().clone_with_type::<BsonDocument>();
+    for document in [
+        doc! { "_id": 1_i64, "rank": 3_i64 },
+        doc! { "_id": 2_i64 },
+        doc! { "_id": 3_i64, "rank": 2_i64 },
+        doc! { "_id": 4_i64 },
+    ] {
+        raw.insert_one(&document).await.unwrap();
+    }
+    let (mut found, mut token) = (Vec::new(), None::<String>);
+    loop {
+        let page = ranked
+            .find_all()
+            .keyset(|r| r.rank().desc(), token.as_deref(), 1)
+            .await
+            .unwrap();
+        found.extend(page.items.iter().map(|r| r._id));
+        token = page.next;
+        if token.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, [1, 3, 2, 4]);
+    let hiding = FindOptions::default().projection(doc! { "_id": 1 });
+    let page = ranked
+        .find_all()
+        .with_options(hiding)
+        .keyset(|r| r.rank().desc(), None, 1);
+    assert!(matches!(page.await, Err(Error::InvalidArgument { .. })));
     env.stop().await;
 }

@@ -355,6 +355,9 @@ fn joined_ids(found: &[WithNotes]) -> Vec<Vec<i64>> {
 #[tokio::test]
 async fn joins_within_a_handle_read_its_documents() {
     let env = Env::start().await;
+    if env.is_before(5, 0).await {
+        return env.stop().await;
+    }
     let notes = env.db.collection::<Note>().named("their_notes");
     notes.insert_many(stored()).await.unwrap();
     notes.insert_one(&note(5, 1)).await.unwrap();
