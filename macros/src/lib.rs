@@ -16,6 +16,7 @@ mod diagnostics;
 mod expand;
 mod model;
 mod parse;
+mod plain;
 mod symbol;
 
 /// Implements `marula::Model` for a struct with named fields, or an enum: the documents of a collection.

@@ -4,6 +4,8 @@
 use std::marker::PhantomData;
 
 pub use serde;
+// Shorter than `::core::result::Result::Ok` in each field of each model, which takes time to resolve.
+pub use std::result::Result::{Err, Ok};
 
 pub use crate::__compared_with_references as compared_with_references;
 pub use crate::base::bson::{Bson, Document as BsonDocument};

@@ -28,7 +28,7 @@ pub(super) fn write(
             }
         } else {
             let write = field.write_named(cx, &value);
-            quote!(#write?;)
+            quote!(if let __m::Err(__error) = #write { return __m::Err(__error); })
         };
         match &field.serde().functions.omit_if {
             Some(condition) => quote!(if !#condition(#value) { #write }),
@@ -149,9 +149,8 @@ impl Reader<'_> {
             quote! {
                 match __index {
                     #(#arms)*
-                    _ => return ::core::result::Result::Ok(#offers),
+                    _ => __m::Ok(#offers),
                 }
-                ::core::result::Result::Ok(true)
             }
         };
         let is_strict = self.is_strict && parts.copies.is_empty();
@@ -240,12 +239,11 @@ impl Reader<'_> {
         }
         for (field, indexes) in known.iter().zip(&indexes) {
             let action = if field.is_read() {
-                let read = field.read(cx);
                 let before = self.fields.iter().filter(|f| f.is_read());
                 let slot = Index::from(before.take_while(|f| f.member != field.member).count());
-                quote_spanned!(at(field.ty.span())=> __field.read(&mut __partial.#slot, #read)?)
+                field.read_into(cx, &quote!(__partial.#slot))
             } else {
-                quote!({})
+                quote!(__m::Ok(true))
             };
             parts.arms.push(quote!(#(#indexes)|* => #action,));
         }
@@ -255,7 +253,7 @@ impl Reader<'_> {
             parts.types.push(quote!(::core::option::Option<()>));
             parts.begins.push(quote!(::core::option::Option::None));
             parts.arms.push(quote! {
-                #key => __field.read(&mut __partial.#slot, |__value| __m::codec::read::kind(__value, #value))?,
+                #key => __field.read(&mut __partial.#slot, |__value| __m::codec::read::kind(__value, #value)),
             });
             parts
                 .checks
@@ -264,7 +262,7 @@ impl Reader<'_> {
         if let Some(ignored) = self.ignored {
             let index = parts.keys.len();
             parts.keys.push(ignored.to_owned());
-            parts.arms.push(quote!(#index => {}));
+            parts.arms.push(quote!(#index => __m::Ok(true),));
         }
         parts
     }
@@ -287,7 +285,7 @@ impl Reader<'_> {
             Some(path) => quote!(#path()),
             None if serde.default => default_of(field),
             None if self.default.is_some() => quote!(__default.#member),
-            None => return field.required(cx, slot),
+            None => return or_return(&field.required(cx, slot)),
         };
         quote! {
             match #slot {
@@ -394,6 +392,16 @@ fn offers(parts: &Parts) -> TokenStream {
         offered
     } else {
         quote!({ #(#copies;)* #offered })
+    }
+}
+
+/// The value of a `Result`, whose error the function returns. The compiler checks this in half of the time of `?`.
+fn or_return(result: &TokenStream) -> TokenStream {
+    quote! {
+        match #result {
+            __m::Ok(__value) => __value,
+            __m::Err(__error) => return __m::Err(__error),
+        }
     }
 }
 

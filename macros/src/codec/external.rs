@@ -119,7 +119,7 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>]) -> TokenStream {
         let first = next;
         next += v.all_names().count();
         let (indexes, read) = (first..next, v.read_content(cx));
-        quote!(#(#indexes)|* => __field.read(&mut __partial.0, #read)?,)
+        quote!(#(#indexes)|* => __field.read(&mut __partial.0, #read),)
     });
     quote! {
         pub struct __Partial<#params>(
@@ -142,9 +142,8 @@ fn decode_fields(cx: &Context<'_>, variants: &[Variant<'_>]) -> TokenStream {
             ) -> ::core::result::Result<bool, __m::codec::DecodeError> {
                 match __index {
                     #(#arms)*
-                    _ => return ::core::result::Result::Ok(false),
+                    _ => ::core::result::Result::Ok(false),
                 }
-                ::core::result::Result::Ok(true)
             }
             fn finish(
                 __partial: Self::Partial,

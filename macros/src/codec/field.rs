@@ -11,6 +11,7 @@ use crate::{
     codec::Context,
     model::fields::stored_name,
     parse::{self, SerdeField},
+    plain::is_plain,
 };
 
 pub(super) struct Field<'a> {
@@ -204,14 +205,30 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The value of `slot` at the end of the document, if the field has no default. An expression with `?`.
+    /// Reads the field that was found into `slot`, once. An expression of a `Result<bool>`, which is `true`.
+    pub(super) fn read_into(&self, cx: &Context<'_>, slot: &TokenStream) -> TokenStream {
+        let ty = self.ty;
+        if let Form::Typed = self.read_form() {
+            let codec = self.codec(cx, &quote!(Decode));
+            quote_spanned!(at(ty.span())=> #codec::read_field(__field, &mut #slot))
+        } else {
+            let read = self.read(cx);
+            quote_spanned!(at(ty.span())=> __field.read(&mut #slot, #read))
+        }
+    }
+
+    /// The value of `slot` at the end of the document, if the field has no default. An expression of a `Result`.
     pub(super) fn required(&self, cx: &Context<'_>, slot: &TokenStream) -> TokenStream {
         let (ty, name) = (self.ty, &self.name);
+        if let Form::Typed = self.read_form() {
+            let codec = self.codec(cx, &quote!(Decode));
+            return quote_spanned!(at(ty.span())=> #codec::required(#slot, #name));
+        }
         match self.missing(cx) {
             Some(missing) => {
-                quote_spanned!(at(ty.span())=> __m::codec::read::required(#slot, #name, #missing)?)
+                quote_spanned!(at(ty.span())=> __m::codec::read::required(#slot, #name, #missing))
             }
-            None => quote!(__m::codec::read::present(#slot, #name)?),
+            None => quote!(__m::codec::read::present(#slot, #name)),
         }
     }
 
@@ -262,10 +279,10 @@ impl<'a> Field<'a> {
     }
 
     /// Where the functions of a trait of the type are. `Probe` avoids a second error if the type has no paths; it does
-    /// not know the bounds of parameters.
+    /// not know the bounds of parameters, and takes time to compile, so types that are known to have paths do without it.
     fn codec(&self, cx: &Context<'_>, trait_: &TokenStream) -> TokenStream {
         let ty = self.ty;
-        if self.has_paths && !cx.is_generic(ty) {
+        if self.has_paths && !cx.is_generic(ty) && !is_plain(ty) {
             quote_spanned!(at(ty.span())=> <__m::codec::Probe<#ty>>)
         } else {
             quote_spanned!(at(ty.span())=> <#ty as __m::codec::#trait_>)

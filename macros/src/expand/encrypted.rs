@@ -7,9 +7,9 @@ use syn::{GenericArgument, Ident, PathArguments, Type};
 
 use crate::{
     code::at,
-    expand::plain::{arguments, canonical, is_plain},
     model::{Accessor, AccessorKind, Encryption},
     parse::QueryKind,
+    plain::{arguments, canonical, is_plain},
     symbol,
 };
 

@@ -7,8 +7,9 @@ use syn::spanned::Spanned;
 
 use crate::{
     code::at,
-    expand::{encrypted, json_schema, managed, plain},
+    expand::{encrypted, json_schema, managed},
     model::{Accessor, AccessorKind, Model, ModelKind, Root, names},
+    plain,
 };
 
 /// The type of a struct's accessors, and its traits.

@@ -5,8 +5,9 @@ use quote::quote;
 use syn::Type;
 
 use crate::{
-    expand::{encrypted, plain::is_plain},
+    expand::encrypted,
     model::{Accessor, AccessorKind, Content, ModelKind, Newtype, Place, Variant},
+    plain::is_plain,
 };
 
 /// The method of `Field`. `body` uses `__outer`.

@@ -17,7 +17,6 @@ mod fields;
 mod index;
 mod json_schema;
 mod managed;
-mod plain;
 mod projection;
 mod root;
 mod search;

@@ -231,7 +231,8 @@
 //! `uuid::Uuid` and `SystemTime` are stored as the BSON type. With the features `chrono`, `time`,
 //! `jiff`, `rust_decimal` and `bigdecimal` the types of these crates are, too, at every place of a
 //! model, and filters take their values. JSON keeps the form of the type's own `Serialize`, such as
-//! RFC 3339.
+//! RFC 3339. With the feature `serde_json`, a field of type `serde_json::Value` has any value that JSON has, for example
+//! the body of a webhook, and `payload().entry("kind")` is a path into it.
 //!
 //! ```
 //! # #[cfg(all(feature = "chrono", feature = "rust_decimal"))]

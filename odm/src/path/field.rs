@@ -14,6 +14,7 @@
 //! | `uuid::Uuid`, [`bson::Uuid`](crate::bson::Uuid) | Binary, subtype 4 |
 //! | `IpAddr`, `SocketAddr` and the types of one version in `std::net` | String: its `Display`, as in JSON |
 //! | [`Bson`], [`Document`] | any value, any document |
+//! | `serde_json::Value`, `serde_json::Map` with the feature `serde_json` | any value, any document that JSON has, see below |
 //! | `Option<T>` | `T`, or Null; a missing field is read as `None`. An `Option<Option<T>>` is a compile error |
 //! | `Vec<u8>`, `[u8; N]`, `Box<[u8]>`, `Rc<[u8]>`, `Arc<[u8]>` | Binary, subtype 0 |
 //! | other `Vec`, `[T; N]`, `Box<[T]>`, `Rc<[T]>`, `Arc<[T]>`, and `VecDeque`, `LinkedList` | Array |
@@ -48,6 +49,12 @@
 //! at every place of a model: in an `Option`, an array, a map, also a flattened one, a newtype, an embedded type, a variant of an
 //! enum. What the [driver's collection](crate::Collection::driver) and fields with `#[document(opaque)]` store is the form of the
 //! type's `Serialize`.
+//!
+//! # JSON
+//!
+//! With the feature `serde_json`, a `serde_json::Value` is a field as a [`Bson`] is: Null, Boolean, String, Int64, Double, Array
+//! or a document. An integer above `i64::MAX` is an error. What JSON does not have, such as a date, an id or an infinite number, is
+//! an error when it is read. A `serde_json::Map` can be flattened, and then has the fields that the model does not name.
 //!
 //! # Bytes
 //!

@@ -22,9 +22,10 @@ const DRIVER: [&str; 13] = [
 ];
 
 /// The modules of the derives, lowest layer first.
-const MACROS: [&str; 9] = [
+const MACROS: [&str; 10] = [
     "case",
     "code",
+    "plain",
     "symbol",
     "diagnostics",
     "parse",

@@ -100,7 +100,7 @@ impl<'de> Fields<'de> {
         &self.value
     }
 
-    /// Decodes the value of the element that was read last into `slot`.
+    /// Decodes the value of the element that was read last into `slot`, and returns `true`.
     ///
     /// # Errors
     /// If `slot` is filled: the field is there twice. Otherwise the error of `decode`, located.
@@ -109,14 +109,14 @@ impl<'de> Fields<'de> {
         &self,
         slot: &mut Option<T>,
         decode: impl FnOnce(&Value<'de>) -> Result<T, DecodeError>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<bool, DecodeError> {
         if slot.is_some() {
             return Err(self.duplicate());
         }
         match decode(&self.value) {
             Ok(value) => {
                 *slot = Some(value);
-                Ok(())
+                Ok(true)
             }
             Err(error) => Err(self.locate(error)),
         }

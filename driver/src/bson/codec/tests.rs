@@ -40,12 +40,12 @@ fn line(value: &Encoded<'_>) -> Decoded<Line> {
     let mut slots = (None, None);
     let mut fields = Fields::new(value.document()?, &["sku", "quantity"]);
     loop {
-        match fields.next() {
+        let _is_known = match fields.next() {
             0 => fields.read(&mut slots.0, text)?,
             1 => fields.read(&mut slots.1, |value| value.integer(ElementType::Int64))?,
             END => break,
-            _ => {}
-        }
+            _ => false,
+        };
     }
     fields.end()?;
     let missing = |name: &str| DecodeError::new(format!("missing field `{name}`"));
@@ -70,7 +70,7 @@ fn order(bytes: &[u8]) -> Decoded<Order> {
         let mut slots = (None, None, None, None);
         let mut fields = Fields::new(whole.document()?, &["name", "lines", "note", "any"]);
         loop {
-            match fields.next() {
+            let _is_known = match fields.next() {
                 0 => fields.read(&mut slots.0, text)?,
                 1 => fields.read(&mut slots.1, lines)?,
                 2 => fields.read(&mut slots.2, |value| {
@@ -82,9 +82,9 @@ fn order(bytes: &[u8]) -> Decoded<Order> {
                 })?,
                 3 => fields.read(&mut slots.3, Encoded::to_bson)?,
                 END => break,
-                OTHER => {}
+                OTHER => false,
                 index => panic!("{index} is not in the table"),
-            }
+            };
         }
         fields.end()?;
         let missing = |name: &str| DecodeError::new(format!("missing field `{name}`"));

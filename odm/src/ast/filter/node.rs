@@ -191,10 +191,15 @@ impl Node {
             Some(false) => {
                 let mut document = self.into_parts();
                 let own = document.len();
-                for part in other.into_parts() {
+                let mut add = |part: Node| {
                     if !document[..own].iter().any(|known| known.is_same(&part)) {
                         document.push(part);
                     }
+                };
+                match other {
+                    Node::Fields(parts) => parts.into_iter().for_each(add),
+                    // Without a list of its own.
+                    part => add(part),
                 }
                 Node::Fields(document)
             }

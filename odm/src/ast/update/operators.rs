@@ -80,8 +80,8 @@ impl Operators {
 
     /// The paths with the positional `$`, and the number of segments before it.
     pub(crate) fn positional(&self) -> impl Iterator<Item = (&str, usize)> {
-        let targets = self.targets().filter(|_| self.is_positional);
-        targets.filter_map(|target| {
+        let targets = self.is_positional.then(|| self.targets());
+        targets.into_iter().flatten().filter_map(|target| {
             let at = target.split('.').position(|segment| segment == "$")?;
             Some((target, at))
         })
@@ -209,16 +209,15 @@ fn check_path(path: &str) -> Result<bool> {
 }
 
 /// Up to this number, paths are compared in pairs.
-const PAIRS: usize = 16;
+const PAIRS: usize = 8;
 
 /// Rejects two operators on one field, or on a field and a part of it, as the server does with
 /// ConflictingUpdateOperators.
 fn check_conflicts(changes: &[Change]) -> Result<()> {
-    let targets = || changes.iter().flat_map(Change::targets);
     let conflict = if changes.len() <= PAIRS {
-        conflict_in_pairs(targets)
+        conflict_in_pairs(changes)
     } else {
-        conflict_in_set(targets)
+        conflict_in_set(|| changes.iter().flat_map(Change::targets))
     };
     let Some((shorter, longer)) = conflict else {
         return Ok(());
@@ -231,16 +230,24 @@ fn check_conflicts(changes: &[Change]) -> Result<()> {
     Err(Error::update(shorter, reason))
 }
 
-fn conflict_in_pairs<'a, I: Iterator<Item = &'a str>>(targets: impl Fn() -> I) -> Option<(&'a str, &'a str)> {
-    targets().enumerate().find_map(|(at, path)| {
-        targets().skip(at + 1).find_map(|other| {
-            if is_within(other, path) {
-                Some((path, other))
-            } else {
-                is_within(path, other).then_some((other, path))
+/// Loops, because nested iterators cost more than the comparisons. A change has at most two targets.
+fn conflict_in_pairs(changes: &[Change]) -> Option<(&str, &str)> {
+    let (mut targets, mut len) = ([""; 2 * PAIRS], 0);
+    for change in changes {
+        for path in change.targets() {
+            for other in &targets[..len] {
+                if is_within(path, other) {
+                    return Some((other, path));
+                }
+                if is_within(other, path) {
+                    return Some((path, other));
+                }
             }
-        })
-    })
+            targets[len] = path;
+            len += 1;
+        }
+    }
+    None
 }
 
 fn conflict_in_set<'a, I: Iterator<Item = &'a str>>(targets: impl Fn() -> I) -> Option<(&'a str, &'a str)> {

@@ -1,4 +1,4 @@
-//! Dates and decimals of the standard library and of other crates as fields; see
+//! Dates, decimals and JSON of the standard library and of other crates as fields; see
 //! [`path::field`](crate::path::field).
 
 mod date;
@@ -11,6 +11,9 @@ mod chrono;
 mod jiff;
 #[cfg(feature = "time")]
 mod time;
+
+#[cfg(feature = "serde_json")]
+mod json;
 
 #[cfg(feature = "bigdecimal")]
 mod bigdecimal;

@@ -76,7 +76,12 @@ impl<R> Update<R> {
     }
 
     fn with_changes(change: Result<Change>) -> Self {
-        Self::new(change.map(|change| Body::Operators(vec![change])))
+        Self::new(change.map(|change| {
+            // An update often has a second change.
+            let mut changes = Vec::with_capacity(2);
+            changes.push(change);
+            Body::Operators(changes)
+        }))
     }
 
     /// Whether the update has no operators: none was given, or only `Option`s that are `None`. A

@@ -66,7 +66,7 @@ pub(super) fn change(operator: Operator, path: &RawPath, operand: Bson) -> Resul
 /// The variants of all changes, each once.
 pub(super) fn all(changes: &mut [Change]) -> Result<Vec<Variant>> {
     let mut variants: Vec<Variant> = Vec::new();
-    for change in changes {
+    for change in changes.iter_mut().filter(|change| !change.variants.is_empty()) {
         for variant in std::mem::take(&mut change.variants) {
             let at_this_path = variants.iter().find(|v| v.path == variant.path);
             match at_this_path {

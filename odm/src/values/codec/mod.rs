@@ -111,6 +111,24 @@ pub trait Decode<'de>: Sized {
         None
     }
 
+    /// Reads the value of the field that was found last into `slot`, and returns `true`. The derives call it.
+    ///
+    /// # Errors
+    /// `slot` is filled: the field is there twice. Or the value has another form. The error has the place of the field.
+    #[inline(always)]
+    fn read_field(field: &Fields<'de>, slot: &mut Option<Self>) -> Result<bool, DecodeError> {
+        field.read(slot, Self::decode)
+    }
+
+    /// The value of a field at the end of the document: that of `slot`, or [`missing`](Self::missing). The derives call it.
+    ///
+    /// # Errors
+    /// There is none.
+    #[inline(always)]
+    fn required(slot: Option<Self>, name: &'static str) -> Result<Self, DecodeError> {
+        read::required(slot, name, Self::missing)
+    }
+
     /// Reads a list of values.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use ::serde::de::DeserializeOwned;
 use ::serde::{Deserialize, Serialize};
 
 use crate::{
-    base::bson::{DecodeError, EncodeError},
+    base::bson::{DecodeError, EncodeError, codec::Fields},
     path::field::Field,
     values::codec::{Decode, DecodeOwned, Encode, StoredAs, Value, Writer, serde},
 };
@@ -56,14 +56,28 @@ impl<T: Field> Probe<T> {
         T::decode(value)
     }
 
-    /// [`Decode::missing`].
+    /// [`Decode::read_field`].
+    ///
+    /// # Errors
+    /// The field is there twice, or its value has another form.
     #[inline(always)]
-    #[must_use]
-    pub fn missing<'de>() -> Option<T>
+    pub fn read_field<'de>(field: &Fields<'de>, slot: &mut Option<T>) -> Result<bool, DecodeError>
     where
         T: Decode<'de>,
     {
-        T::missing()
+        T::read_field(field, slot)
+    }
+
+    /// [`Decode::required`].
+    ///
+    /// # Errors
+    /// There is no value.
+    #[inline(always)]
+    pub fn required<'de>(slot: Option<T>, name: &'static str) -> Result<T, DecodeError>
+    where
+        T: Decode<'de>,
+    {
+        T::required(slot, name)
     }
 }
 
@@ -260,6 +274,22 @@ pub trait NoForm<T> {
     #[must_use]
     fn missing() -> Option<T> {
         None
+    }
+
+    /// Reads nothing.
+    ///
+    /// # Errors
+    /// Always.
+    fn read_field(_field: &Fields<'_>, _slot: &mut Option<T>) -> Result<bool, DecodeError> {
+        Err(DecodeError::new("the type has no stored form"))
+    }
+
+    /// There is no such value.
+    ///
+    /// # Errors
+    /// Always.
+    fn required(_slot: Option<T>, _name: &'static str) -> Result<T, DecodeError> {
+        Err(DecodeError::new("the type has no stored form"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The BSON that filters, updates, paths and index declarations compile to. No server.
 
+mod allocations;
 mod filters;
 mod indexes;
 mod literals;

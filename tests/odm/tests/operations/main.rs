@@ -24,6 +24,7 @@ mod future_sizes;
 mod handles;
 mod hooks;
 mod ids;
+mod json;
 mod keysets;
 mod literal_values;
 mod migrations;

@@ -29,12 +29,12 @@ const CONTAINERS: [(&str, &str); 3] = [
 ];
 
 /// Whether the type is one of this module, so that code for it needs no check of what it is.
-pub(super) fn is_plain(ty: &Type) -> bool {
+pub(crate) fn is_plain(ty: &Type) -> bool {
     plain(ty).is_some()
 }
 
 /// The path of a type of this module, as far as its name shows.
-pub(super) fn canonical(ty: &Type) -> Option<TokenStream> {
+pub(crate) fn canonical(ty: &Type) -> Option<TokenStream> {
     plain(ty)?.parse().ok()
 }
 
@@ -65,7 +65,7 @@ fn plain(ty: &Type) -> Option<String> {
 }
 
 /// The types of which values are in a value of the type, as far as its name shows.
-pub(super) fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
+pub(crate) fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
     let mut add = |inner: &'a Type| {
         out.push(inner);
         arguments(inner, out);
