@@ -42,8 +42,8 @@ pub use crate::path::marker::{
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::query::aggregate::{
-    Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
-    shape_expr,
+    Join, JoinFields, Joined, MakeAdded, MakeFacets, MakeGroup, MakeJoins, MakeShape, MakeTotal, Pipeline,
+    Shape, ShapeFields, Stages, shape_expr,
 };
 pub use crate::query::relation::{IdOf, KeyOf};
 pub use crate::term::encryption::checks::{

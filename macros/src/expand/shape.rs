@@ -30,7 +30,11 @@ pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
             group(model, &fields),
             facets(model, &fields),
         ],
-        [flat, ..] => vec![added(model, flat, &fields), joined(model, flat, &fields)],
+        [flat, ..] => vec![
+            added(model, flat, &fields),
+            joins(model, flat, &fields),
+            joined(model, flat, &fields),
+        ],
     };
     let (structs, impls): (Vec<TokenStream>, Vec<TokenStream>) = parts.into_iter().flatten().unzip();
     let (krate, allowed) = (&model.krate, allowed());
@@ -218,6 +222,30 @@ fn added(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
             type Shape = #ident;
             fn into_fields(self) -> __m::ShapeFields {
                 <__m::ShapeFields as ::core::default::Default>::default()#(.expr(#names, self.#idents))*
+            }
+        }
+    };
+    Some((code, impls))
+}
+
+fn joins(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
+    if fields.is_empty() {
+        return None;
+    }
+    let root = root(fields);
+    let (ident, krate, base) = (&model.ident, &model.krate, &flat.ty);
+    let types: Vec<_> = fields
+        .iter()
+        .map(|a| stored(model, a))
+        .map(|ty| quote!(#krate::__private_v1::Join<#root, #ty>))
+        .collect();
+    let (name, code) = declaration(model, "Joins", "joins", fields, &types);
+    let (idents, names) = idents_and_names(fields);
+    let impls = quote! {
+        impl __m::MakeJoins<#base> for #name<#base> {
+            type Shape = #ident;
+            fn into_joins(self) -> __m::JoinFields<#base> {
+                <__m::JoinFields<#base> as ::core::default::Default>::default()#(.join(#names, self.#idents))*
             }
         }
     };

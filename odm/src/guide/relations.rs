@@ -108,6 +108,42 @@
 //! assert!(joined.to_string().contains(r#""foreignField": "customer""#));
 //! ```
 //!
+//! [`Pipeline::join`](crate::Pipeline::join) fills several fields of one shape: a document, an array, a number, a flag, each from
+//! its collection, in one command. A joined pipeline can join further documents.
+//!
+//! ```
+//! use marula::aggregate::join;
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! #[derive(Shape)]
+//! struct CustomerPage {
+//!     #[document(flatten)]
+//!     customer: Customer,
+//!     latest: Option<Order>,
+//!     open: Vec<Order>,
+//!     number_of_orders: i64,
+//!     has_paid: bool,
+//! }
+//! let pages = customers.aggregate().limit(20).join(|c| CustomerPageJoins {
+//!     latest: join::<Order>()
+//!         .on(c.id(), |o| o.customer())
+//!         .pipeline(|of_customer| of_customer.sort(|o| o.created_at().desc()))
+//!         .one(),
+//!     open: join::<Order>()
+//!         .on(c.id(), |o| o.customer())
+//!         .pipeline(|of_customer| of_customer.match_(|o| o.status().eq(Status::Open)).limit(5))
+//!         .many(),
+//!     number_of_orders: join::<Order>().on(c.id(), |o| o.customer()).count(),
+//!     has_paid: join::<Order>()
+//!         .on(c.id(), |o| o.customer())
+//!         .pipeline(|of_customer| of_customer.match_(|o| o.status().eq(Status::Paid)))
+//!         .exists(),
+//! });
+//! for page in pages.all().await? {
+//!     println!("{}: {} orders", page.customer.email, page.number_of_orders);
+//! }
+//! # Ok(()) });
+//! ```
+//!
 //! # Deleting
 //!
 //! MongoDB has no foreign keys. To delete a document and those that refer to it, use a

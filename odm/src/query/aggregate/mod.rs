@@ -55,7 +55,8 @@
 //! A stage that adds fields takes the `…Added` struct of a shape that flattens the documents:
 //! [`add_fields`](Pipeline::add_fields), [`window`](Pipeline::window). A lookup needs a shape that
 //! flattens the documents and has one array: [`lookup`](Pipeline::lookup),
-//! [`graph_lookup`](Pipeline::graph_lookup). For a part of the stored fields without expressions
+//! [`graph_lookup`](Pipeline::graph_lookup). [`join`](Pipeline::join) takes the `…Joins` struct of a shape that flattens the
+//! documents, with as many joins as it has fields. For a part of the stored fields without expressions
 //! use [`select`](Pipeline::select) with a [`Projection`](derive@crate::Projection).
 //!
 //! # Stages without a method
@@ -67,6 +68,7 @@ mod bucket;
 mod graph;
 mod group;
 mod join;
+mod joins;
 mod near;
 mod run;
 mod shape;
@@ -99,6 +101,7 @@ use crate::{
 #[doc(hidden)]
 pub use graph::GraphLookup;
 pub use join::{Joins, Lookup};
+pub use joins::{Join, JoinFields, JoinOf, JoinOn, MakeJoins, join};
 pub use near::{GeoNear, VectorSearch};
 pub use run::On;
 #[doc(hidden)]

@@ -71,6 +71,10 @@ impl Stages {
         self.all.map_err(|e| *e)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(&self.all, Ok(stages) if stages.is_empty())
+    }
+
     /// The stages as the value of a field of another stage.
     pub(super) fn nested(self) -> Raw {
         Ok(array(self.all?))

@@ -5,6 +5,7 @@
 
 mod groups;
 mod joins;
+mod many_joins;
 mod models;
 mod operators;
 mod projections;
