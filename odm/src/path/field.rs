@@ -53,7 +53,8 @@
 //! # JSON
 //!
 //! With the feature `serde_json`, a `serde_json::Value` is a field as a [`Bson`] is: Null, Boolean, String, Int64, Double, Array
-//! or a document. An integer above `i64::MAX` is an error. What JSON does not have, such as a date, an id or an infinite number, is
+//! or a document. An integer that is not an Int64 is an error; a fraction is the nearest Double, as
+//! serde_json reads it by default. What JSON does not have, such as a date, an id or an infinite number, is
 //! an error when it is read. A `serde_json::Map` can be flattened, and then has the fields that the model does not name.
 //!
 //! # Bytes

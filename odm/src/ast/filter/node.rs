@@ -196,10 +196,11 @@ impl Node {
                         document.push(part);
                     }
                 };
-                match other {
-                    Node::Fields(parts) => parts.into_iter().for_each(add),
-                    // Without a list of its own.
-                    part => add(part),
+                // A single part has no list of its own.
+                if let Node::Fields(parts) = other {
+                    parts.into_iter().for_each(add);
+                } else {
+                    add(other);
                 }
                 Node::Fields(document)
             }

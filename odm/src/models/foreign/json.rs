@@ -15,7 +15,7 @@ use crate::{
     path::{
         Mode, Path,
         field::Field,
-        marker::{self, HashedKey, IndexKey, ListItem, Ordered},
+        marker::{self, HashedKey, IndexKey, Integer, ListItem, Numeric, Ordered, Text},
     },
     term::{
         encryption::EncryptedValue,
@@ -34,11 +34,14 @@ impl Encode for Json {
             Json::Bool(value) => value.encode(out),
             Json::Number(number) => match (number.as_i64(), number.as_u64()) {
                 (Some(integer), _) => integer.encode(out),
-                // An error, as for each `u64` that is no Int64.
+                // An error, as for each `u64` that is not an Int64.
                 (None, Some(integer)) => integer.encode(out),
+                // With arbitrary precision, `as_f64` rounds integers.
                 (None, None) => match number.as_f64() {
-                    Some(double) => double.encode(out),
-                    None => Err(EncodeError::new(format!("the number {number} is not a Double"))),
+                    Some(double) if number.is_f64() => double.encode(out),
+                    _ => Err(EncodeError::new(format!(
+                        "the number {number} is out of the range of Int64 and Double"
+                    ))),
                 },
             },
             Json::String(text) => text.encode(out),
@@ -150,6 +153,9 @@ fields! {
     Map<String, Json>: json_schema::types(&["object"]);
 }
 impl Ordered for Json {}
+impl Numeric for Json {}
+impl Integer for Json {}
+impl Text for Json {}
 impl EncryptedValue for Map<String, Json> {
     const BSON_TYPE: &'static str = "object";
 }
@@ -177,11 +183,30 @@ values! {
     Map<String, Json> => Json;
     &Map<String, Json> => Json;
     bool => Json;
-    i32 => Json;
     i64 => Json;
     f64 => Json;
     &str => Json;
     String => Json;
+    &String => Json;
     Map<String, Json> => Map<String, Json>;
     &Map<String, Json> => Map<String, Json>;
 }
+
+/// Integers are stored as those of a `Json` are: as Int64.
+macro_rules! integers {
+    ($($t:ty)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl IntoValue<Json> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                codec::to_bson(&i64::from(self))
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl IntoValue<Option<Json>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                codec::to_bson(&i64::from(self))
+            }
+        }
+    )* };
+}
+integers! { i32 u32 }

@@ -301,7 +301,17 @@ impl<'k> Keys<'k> {
 
     /// How the index serves the query, sorted by these keys. `None` if it does not sort by them.
     fn used(&self, sort: &[(String, bool)]) -> Option<IndexUse> {
+        let without_fixed_keys = self.used_by(sort, true);
+        // An index can also be read as a whole for a sort that names all of its keys.
+        without_fixed_keys.or_else(|| self.used_by(sort, false))
+    }
+
+    /// `leaves_out`: whether keys of the sort with one value are left out.
+    fn used_by(&self, sort: &[(String, bool)], leaves_out: bool) -> Option<IndexUse> {
         let is_fixed = |path: &str| {
+            if !leaves_out {
+                return false;
+            }
             let is_value = |condition: &Condition<'_>| condition.op.bounds() == Bounds::Value;
             let mut conditions = self.conditions.iter();
             !self.arrays.iter().any(|array| array == path)

@@ -7,7 +7,7 @@ use crate::{
         bson::{Bson, Document, doc, from_slice_owned, to_vec},
         error::{Error, Result},
     },
-    form::json_schema::Constraint,
+    form::json_schema::{Constraint, OuterTypes},
     models::model::Model,
     path::field::Field,
     query::read::token_key::TokenKey,
@@ -40,25 +40,53 @@ pub(in crate::query) struct Key {
     pub(in crate::query) is_nullable: bool,
 }
 
+/// Whether the field at the path has a default or a condition of serde, so that it can be missing, whatever its type is.
+fn can_be_missing<D: Field>(path: &str) -> bool {
+    let mut fields = D::FIELDS.schemas.iter();
+    let field =
+        fields.find(|(name, _, constraint)| *name == path && !matches!(constraint, Constraint::Flattened));
+    if let Some((_, _, constraint)) = field {
+        return matches!(constraint, Constraint::Optional);
+    }
+    // The fields of embedded and flattened types.
+    let mut schema = D::json_schema(&mut OuterTypes::default());
+    path.split('.').any(|segment| match property(&schema, segment) {
+        Some((inner, is_required)) => {
+            schema = inner;
+            !is_required
+        }
+        // An entry of a map, which its path knows to be nullable.
+        None => {
+            schema = Document::new();
+            false
+        }
+    })
+}
+
+/// The schema of a field of a document, and whether it is required. `allOf` has those of flattened types.
+fn property(schema: &Document, name: &str) -> Option<(Document, bool)> {
+    let own = schema.get_document("properties");
+    if let Ok(inner) = own.and_then(|properties| properties.get_document(name)) {
+        let required = schema.get_array("required").into_iter().flatten();
+        let is_required = required.filter_map(Bson::as_str).any(|required| required == name);
+        return Some((inner.clone(), is_required));
+    }
+    let flattened = schema.get_array("allOf").into_iter().flatten();
+    let mut flattened = flattened.filter_map(Bson::as_document);
+    flattened.find_map(|schema| property(schema, name))
+}
+
 impl Key {
     /// The keys of a sort, each path once, and `_id` if it is not among them.
     pub(in crate::query) fn all<D: Model>(sort: Vec<KeysetSort<D>>) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::new();
-        // A field with a default or a condition of serde can be missing, whatever its type is.
-        let can_be_missing = |path: &str| {
-            let first = path.split('.').next();
-            let mut fields = <D as Field>::FIELDS.schemas.iter();
-            fields.any(|(name, _, constraint)| {
-                first == Some(*name) && matches!(constraint, Constraint::Optional)
-            })
-        };
         let is_known = |keys: &[Key], path: &str| keys.iter().any(|key| key.path == path);
         for key in sort {
             if !is_known(&keys, key.path()) {
                 keys.push(Key {
                     path: key.path().to_owned(),
                     is_descending: key.is_descending(),
-                    is_nullable: key.is_nullable() || can_be_missing(key.path()),
+                    is_nullable: key.is_nullable() || can_be_missing::<D>(key.path()),
                 });
             }
         }

@@ -56,6 +56,16 @@ impl<T: Field> Probe<T> {
         T::decode(value)
     }
 
+    /// [`Decode::missing`].
+    #[inline(always)]
+    #[must_use]
+    pub fn missing<'de>() -> Option<T>
+    where
+        T: Decode<'de>,
+    {
+        T::missing()
+    }
+
     /// [`Decode::read_field`].
     ///
     /// # Errors

@@ -121,6 +121,8 @@ fn cases() -> Vec<Case> {
             => "no declared index: add index(created_at)";
         c: c.find_all().sort(|i| (i.customer().desc(), i.created_at().asc()))
             => "index customer_1_created_at_-1 by sort on customer, created_at";
+        c: c.find(|i| i.created_at().eq(DateTime::from_millis(5))).sort(|i| (i.customer().asc(), i.created_at().desc()))
+            => "index customer_1_created_at_-1 by sort on customer, created_at";
         c: c.find_all().sort(|i| (i.customer().asc(), i.created_at().asc()))
             => "no declared index: add index(customer, created_at)";
         c: c.find(|i| i.number().eq(5) & i.customer().eq(5)) => "index number_1 by equality on number";

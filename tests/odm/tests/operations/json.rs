@@ -79,6 +79,7 @@ async fn json_is_compared_and_changed() {
     assert_eq!(find(d.payload().eq("paid")).await, [0_i64; 0]);
     assert_eq!(find(d.payload().entry("kind").eq("open")).await, [2]);
     assert_eq!(find(d.payload().entry("total").gt(5)).await, [2]);
+    assert_eq!(find(d.payload().entry("kind").starts_with("pa")).await, [1]);
     assert_eq!(
         find(d.payload().entry("total").is_in([json!(5), json!(6)])).await,
         [1]
@@ -90,6 +91,7 @@ async fn json_is_compared_and_changed() {
             (
                 d.payload().set(json!({ "kind": "void" })),
                 d.headers().entry("retries").set(9),
+                d.other().entry("hits").inc(1),
             )
         })
         .await
@@ -97,6 +99,7 @@ async fn json_is_compared_and_changed() {
     let changed = deliveries.find_by_id(1).required().await.unwrap();
     assert_eq!(changed.payload, json!({ "kind": "void" }));
     assert_eq!(changed.headers.unwrap()["retries"], json!(9));
+    assert_eq!(changed.other["hits"], json!(1));
     env.stop().await;
 }
 

@@ -242,6 +242,60 @@ async fn an_array_in_place_of_a_document_is_an_error() {
     env.stop().await;
 }
 
+#[derive(Clone, Debug, PartialEq, Embedded)]
+struct Score {
+    #[serde(default)]
+    points: i64,
+    level: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "scored")]
+struct Scored {
+    _id: i64,
+    score: Score,
+    #[serde(flatten)]
+    extra: Score,
+}
+
+/// As those of the model, of which the test above has one.
+#[tokio::test]
+async fn pages_by_fields_with_a_default_in_other_types_have_the_documents_without_them() {
+    let env = Env::start().await;
+    let scored = env.db.collection::<Scored>();
+    let raw = scored.driver().clone_with_type::<BsonDocument>();
+    for document in [
+        doc! { "_id": 1_i64, "score": { "points": 3_i64, "level": 1_i64 }, "level": 1_i64 },
+        doc! { "_id": 2_i64, "score": { "level": 1_i64 }, "points": 2_i64, "level": 1_i64 },
+        doc! { "_id": 3_i64, "score": { "level": 1_i64 }, "level": 1_i64 },
+    ] {
+        raw.insert_one(&document).await.unwrap();
+    }
+    for (sort, expected) in [(0, [1, 2, 3]), (1, [2, 1, 3]), (2, [1, 2, 3])] {
+        let (mut found, mut token) = (Vec::new(), None::<String>);
+        loop {
+            let all = scored.find_all();
+            let page = all.keyset(
+                |s| match sort {
+                    0 => s.score().points().desc().erased_keyset(),
+                    1 => s.extra().points().desc().erased_keyset(),
+                    _ => s.score().level().asc().erased_keyset(),
+                },
+                token.as_deref(),
+                1,
+            );
+            let page = page.await.unwrap();
+            found.extend(page.items.iter().map(|s| s._id));
+            token = page.next;
+            if token.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+    }
+    env.stop().await;
+}
+
 #[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "ranked")]
 struct Ranked {

@@ -121,3 +121,57 @@ async fn ids_by_reference() {
     assert_eq!((found.as_ref(), &others[..]), (Some(&all[0]), &all[1..]));
     env.close().await;
 }
+
+#[derive(Clone, Debug, PartialEq, Embedded)]
+struct Note {
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Embedded)]
+struct Noted(Option<Note>);
+
+#[derive(Clone, Debug, PartialEq, Embedded)]
+#[serde(transparent)]
+struct Marked {
+    id: Option<marula::bson::ObjectId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Embedded)]
+#[serde(tag = "kind", content = "value")]
+enum Change {
+    Noted(Option<Note>),
+    Moved(Noted),
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "changes")]
+struct Changed {
+    _id: i64,
+    noted: Noted,
+    marked: Marked,
+    change: Change,
+}
+
+/// A field that is not there has the value of the content.
+#[tokio::test]
+async fn a_missing_newtype_of_an_option_is_none() {
+    let env = Env::open().await;
+    let changes = env.collection::<Changed>();
+    let raw = changes.driver().clone_with_type::<marula::bson::Document>();
+    for (id, kind) in [(1_i64, "Noted"), (2, "Moved")] {
+        raw.insert_one(&marula::bson::doc! { "_id": id, "change": { "kind": kind } })
+            .await
+            .unwrap();
+    }
+    let found = changes.find_all().sort(|c| c._id().asc()).await.unwrap();
+    let expected = [Change::Noted(None), Change::Moved(Noted(None))];
+    for (found, change) in found.iter().zip(expected) {
+        assert_eq!(
+            (&found.noted, &found.marked),
+            (&Noted(None), &Marked { id: None })
+        );
+        assert_eq!(found.change, change);
+    }
+    assert_eq!(found.len(), 2);
+    env.close().await;
+}
