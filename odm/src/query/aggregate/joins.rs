@@ -96,8 +96,17 @@ impl<F: Model> JoinOf<F> {
         self
     }
 
+    /// Joins only documents that were soft-deleted.
+    pub fn only_deleted(mut self) -> Self
+    where
+        F: SoftDelete,
+    {
+        self.source.set_scope(Scope::Deleted);
+        self
+    }
+
     /// The documents whose field is equal to a field of this document. The types of the fields must agree, except for an array, an
-    /// `Option`, or a [`Ref`](crate::Ref).
+    /// `Option`, or a [`Ref`](crate::Ref). The condition of a scope or of soft deletion needs MongoDB 5.0+.
     ///
     /// The server compares null and missing values too: a document without the local field is joined with all documents whose
     /// foreign field is null or missing.
@@ -111,7 +120,7 @@ impl<F: Model> JoinOf<F> {
         K: AsPath<Root = F, Mode: Readable>,
     {
         JoinOn {
-            from: self.from.unwrap_or_else(|| F::COLLECTION.to_owned()),
+            from: self.from,
             source: self.source,
             fields: [name(&local), name(&foreign(nav::<F>()))],
             inner: Stages::new(),
@@ -123,7 +132,7 @@ impl<F: Model> JoinOf<F> {
 /// The joined documents, or what a pipeline makes of them; see [`join`].
 #[must_use = "continue with `one`, `many`, `count` or `exists`"]
 pub struct JoinOn<R, F, T> {
-    from: String,
+    from: Option<String>,
     source: Source,
     /// The names of the local and the foreign field.
     fields: [Raw; 2],
@@ -149,15 +158,15 @@ impl<R, F: Model, T: Field> JoinOn<R, F, T> {
         }
     }
 
-    /// All of them, in an array.
+    /// All of them, in an array. The server refuses arrays of more than 16 MiB: limit them by a [`pipeline`](Self::pipeline).
     pub fn many(self) -> Join<R, Vec<T>> {
         self.finished(Finish::Array)
     }
 
-    /// The first of them, or `None` if there is none.
+    /// The first of them, or `None` if there is none. Needs MongoDB 5.0+, unless the foreign field is `_id`, which finds one.
     pub fn one(mut self) -> Join<R, Option<T>> {
-        // With a pipeline there is no need to read more.
-        if self.has_pipeline() {
+        let is_by_id = matches!(&self.fields[1], Ok(Bson::String(name)) if name == "_id");
+        if !is_by_id || !self.inner.is_empty() {
             self.inner.push("$limit", Ok(Bson::Int64(1)));
         }
         self.finished(Finish::First)
@@ -165,28 +174,30 @@ impl<R, F: Model, T: Field> JoinOn<R, F, T> {
 
     /// Their number. Needs MongoDB 5.0+.
     pub fn count(mut self) -> Join<R, i64> {
-        self.inner.push("$count", Ok(Bson::from(COUNTED)));
+        self.inner.push_unmarked("$count", Ok(Bson::from(COUNTED)));
+        self.inner.marks.note_no_values();
         self.finished(Finish::Count)
     }
 
     /// Whether there is one. Needs MongoDB 5.0+.
     pub fn exists(mut self) -> Join<R, bool> {
-        self.inner.push("$limit", Ok(Bson::Int64(1)));
-        self.inner.push("$project", Ok(doc! { "_id": 1 }.into()));
+        self.inner.push_unmarked("$limit", Ok(Bson::Int64(1)));
+        self.inner.push_unmarked("$project", Ok(doc! { "_id": 1 }.into()));
+        self.inner.marks.note_no_values();
         self.finished(Finish::Exists)
-    }
-
-    fn has_pipeline(&self) -> bool {
-        !self.inner.is_empty() || !matches!(self.source.condition::<F>(), Ok(None))
     }
 
     fn finished<V>(mut self, finish: Finish) -> Join<R, V> {
         let mut marks = std::mem::take(&mut self.inner.marks);
         marks.note_handle(self.source.namespace());
-        marks.note_joined::<F>(&self.from);
+        marks.note_handle(self.inner.namespace());
+        let of_pipeline = || self.inner.namespace().map(|own| own.collection.clone());
+        let from = self.from.or_else(of_pipeline);
+        let from = from.unwrap_or_else(|| F::COLLECTION.to_owned());
+        marks.note_joined::<F>(&from);
         let pipeline = self
             .inner
-            .joined::<F>(&self.from, self.source)
+            .joined::<F>(&from, self.source)
             .map(|stages| match stages {
                 Bson::Array(stages) if stages.is_empty() => None,
                 stages => Some(stages),
@@ -194,7 +205,7 @@ impl<R, F: Model, T: Field> JoinOn<R, F, T> {
             .transpose();
         let [local, foreign] = self.fields;
         let stage = [
-            ("from", Some(Ok(Bson::from(self.from)))),
+            ("from", Some(Ok(Bson::from(from)))),
             ("localField", Some(local)),
             ("foreignField", Some(foreign)),
             ("pipeline", pipeline),
@@ -366,7 +377,8 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
             }
         }
         if !finished.is_empty() {
-            pipeline = pipeline.stage("$set", Ok(finished.into()));
+            // No value is copied to another field, so that conditions on encrypted fields are what they were.
+            pipeline.stages.push_unmarked("$set", Ok(finished.into()));
         }
         pipeline.then()
     }

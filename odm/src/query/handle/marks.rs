@@ -109,6 +109,13 @@ impl Marks {
         }
     }
 
+    /// Notes that the results contain no value of the documents.
+    pub(crate) fn note_no_values(&mut self) {
+        self.form = Form::Changed;
+        self.kept.clear();
+        self.is_copied = false;
+    }
+
     /// Notes that the application states the type of the documents.
     pub(crate) fn note_stated_type(&mut self) {
         self.form = Form::Changed;

@@ -266,6 +266,38 @@ async fn joins_read_what_their_handle_finds() {
         .unwrap();
     assert_eq!((ids(&found[0]), found[0].number), (vec![5], 1));
 
+    // The handle of the inner pipeline.
+    let within = |handle: &Collection<Article>| {
+        site.users
+            .aggregate()
+            .sort(|u| u._id().asc())
+            .join(|u| WrittenJoins {
+                articles: join::<Article>()
+                    .on(u._id(), |a| a.author())
+                    .pipeline(|all| all.within(handle))
+                    .many(),
+                latest: join::<Article>()
+                    .within(handle)
+                    .on(u._id(), |a| a.author())
+                    .pipeline(|all| all.sort(|a| a._id().asc()))
+                    .one(),
+                number: join::<Article>()
+                    .only_deleted()
+                    .on(u._id(), |a| a.author())
+                    .count(),
+            })
+    };
+    let old = site.articles.named("old_articles");
+    old.insert_many([article(7, 1, None), article(8, 1, None)])
+        .await
+        .unwrap();
+    let found = within(&old).all().await.unwrap();
+    assert_eq!((ids(&found[0]), found[0].number), (vec![7, 8], 1));
+    assert_eq!(found[0].latest.as_ref().map(|a| a._id), Some(7));
+    let foreign = site.shop.db.in_db("other").collection::<Article>();
+    let error = within(&foreign).all().await.unwrap_err();
+    assert!(matches!(error, Error::InvalidPipeline { .. }), "{error:?}");
+
     let error = written(
         site.users.aggregate(),
         Some(&site.shop.db.in_db("other").collection()),
