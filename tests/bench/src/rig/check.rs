@@ -39,9 +39,6 @@ const BUILT: [Task; 2] = [Task::FindOneTwoFields, Task::UpdateOne];
 /// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
 const ODM_SHARE: f64 = 1.0;
 
-/// The limit for updates, which still cost more than the same documents built by hand.
-const ODM_SHARE_OF_UPDATES: f64 = 1.03;
-
 /// Limit for the instructions that `timeoutMS` adds to an operation.
 const TIMEOUT_COST: f64 = 1_500.0;
 
@@ -156,11 +153,7 @@ fn added(kind: &str, more: f64, limit: f64) -> bool {
 /// Prints the instructions of a call of the ODM and of the same call of the driver.
 fn near(task: Task, odm: &Counts, driver: &Counts) -> bool {
     let share = odm.instructions / driver.instructions;
-    let limit = if task == Task::UpdateOne {
-        ODM_SHARE_OF_UPDATES
-    } else {
-        ODM_SHARE
-    };
+    let limit = ODM_SHARE;
     let holds = share <= limit;
     println!(
         "{:<28} {:<12} {:>14.2} of {:>14.2} {} ({share:.3} of the driver, limit {limit})",
