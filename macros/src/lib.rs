@@ -451,6 +451,7 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// | `TotalsGroup<R>` | no field stored as `_id` | `Acc<R, T>` | `group_all` |
 /// | `TotalsFacets<S>` | only fields of type `Vec<T>` | `Pipeline<S, T>` | `facet` |
 /// | `TotalsAdded<R>` | a flattened field | `Expr<R, T>` of the others | `add_fields` |
+/// | `TotalsJoins<R>` | a flattened field | `Join<R, T>` of the others | `join` |
 ///
 /// No other item of the module can have these names.
 ///

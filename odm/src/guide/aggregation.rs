@@ -34,7 +34,7 @@
 //! [`Collection::aggregate`](crate::Collection::aggregate) starts a [`Pipeline`](crate::Pipeline).
 //! Each stage takes a closure over the fields that the previous one returns. A stage that creates
 //! documents of a new form takes the struct that [`Shape`](derive@crate::Shape) generates:
-//! `…Group`, `…Expr`, `…Added`, `…Facets`.
+//! `…Group`, `…Expr`, `…Added`, `…Facets`, `…Joins`.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

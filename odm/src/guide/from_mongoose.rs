@@ -20,7 +20,7 @@
 //! | `.select('total')` | [`.select::<Total>()`](crate::collection::Find::select), a checked struct |
 //! | `.lean()` | always: documents are plain structs |
 //! | `.sort('-created')`, from a request | `.sort(\|o\| o.created().desc())`, [`SortNames`](crate::SortNames) |
-//! | `.populate('customer')` | [`customers.load(ids)`](crate::Collection::load), [`lookup`](crate::Pipeline::lookup) |
+//! | `.populate('customer')` | [`customers.load(ids)`](crate::Collection::load), [`join`](crate::Pipeline::join) |
 //! | `ref: 'Customer'` | [`Ref<Customer>`](crate::Ref) |
 //! | `.cursor()` | [`stream`](crate::collection::Find::stream) |
 //! | `doc.save()` | [`orders.save(&mut order)`](crate::Collection::save) |

@@ -55,7 +55,8 @@
 //! With the feature `serde_json`, a `serde_json::Value` is a field as a [`Bson`] is: Null, Boolean, String, Int64, Double, Array
 //! or a document. An integer that is not an Int64 is an error; a fraction is the nearest Double, as
 //! serde_json reads it by default. What JSON does not have, such as a date, an id or an infinite number, is
-//! an error when it is read. A `serde_json::Map` can be flattened, and then has the fields that the model does not name.
+//! an error when it is read: declare a field that other programs write so as a [`Bson`]. `Some(Value::Null)` in an `Option` is
+//! stored as null, which is read as `None`. A `serde_json::Map` with `#[serde(flatten)]` has the fields that the model does not name.
 //!
 //! # Bytes
 //!
