@@ -98,7 +98,7 @@ impl CollectionInner {
     /// The time limits of a cursor, whose operation has the option `own`.
     ///
     /// # Errors
-    /// Those of [`Concerns::check_outside`].
+    /// The errors of [`Concerns::check_outside`].
     pub(super) fn cursor_timeout(
         &self,
         operation: &'static str,
@@ -133,7 +133,7 @@ impl CollectionInner {
     /// Starts the time limit of an operation whose own option is `own`.
     ///
     /// # Errors
-    /// The client shuts down, and the operation is not part of a transaction. Those of [`Concerns::check_outside`].
+    /// The client shuts down, and the operation is not part of a transaction; or the errors of [`Concerns::check_outside`].
     #[inline]
     pub(crate) fn start_timeout(
         &self,

@@ -130,7 +130,7 @@ impl Database {
     /// The time limits of a cursor, whose operation has the option `own`.
     ///
     /// # Errors
-    /// Those of [`Concerns::check_outside`].
+    /// The errors of [`Concerns::check_outside`].
     pub(super) fn cursor_timeout(
         &self,
         operation: &'static str,
@@ -181,7 +181,7 @@ impl Database {
     /// Starts the time limit of an operation whose own option is `own`.
     ///
     /// # Errors
-    /// The client shuts down, and the operation is not part of a transaction. Those of [`Concerns::check_outside`].
+    /// The client shuts down, and the operation is not part of a transaction; or the errors of [`Concerns::check_outside`].
     pub(crate) fn start_timeout(
         &self,
         operation: &'static str,

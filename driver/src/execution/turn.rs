@@ -78,16 +78,8 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        pin::Pin,
-        task::{Context, Waker},
-    };
-
     use super::*;
-
-    fn is_ready(future: Pin<&mut impl Future<Output = ()>>) -> bool {
-        future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
-    }
+    use crate::types::in_flight::tests::is_ready;
 
     #[test]
     fn a_waiter_that_is_not_polled_does_not_hold_the_turn() {

@@ -254,7 +254,7 @@ impl Drop for Closing<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::{
         pin::Pin,
         task::{Context, Waker},
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    fn is_ready(future: Pin<&mut impl Future<Output = ()>>) -> bool {
+    pub(crate) fn is_ready(future: Pin<&mut impl Future<Output = ()>>) -> bool {
         future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 

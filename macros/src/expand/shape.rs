@@ -104,18 +104,29 @@ fn declaration(
     (name, code)
 }
 
+/// A struct whose fields are of one generic type, `of`, with the type of the documents and that of the field.
+fn of_values(
+    model: &Model,
+    suffix: &str,
+    what: &str,
+    fields: &[&Accessor],
+    of: &TokenStream,
+) -> (syn::Ident, TokenStream) {
+    let (root, krate) = (root(fields), &model.krate);
+    let types: Vec<_> = fields
+        .iter()
+        .map(|a| stored(model, a))
+        .map(|ty| quote!(#krate::__private_v1::#of<#root, #ty>))
+        .collect();
+    declaration(model, suffix, what, fields, &types)
+}
+
 fn expr(model: &Model, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
-    let root = root(fields);
-    let (ident, krate) = (&model.ident, &model.krate);
-    let types: Vec<_> = fields
-        .iter()
-        .map(|a| stored(model, a))
-        .map(|ty| quote!(#krate::__private_v1::Expr<#root, #ty>))
-        .collect();
-    let (name, code) = declaration(model, "Expr", "expressions", fields, &types);
+    let ident = &model.ident;
+    let (name, code) = of_values(model, "Expr", "expressions", fields, &quote!(Expr));
     let (idents, names) = idents_and_names(fields);
     let impls = quote! {
         impl<__R> __m::MakeShape<__R> for #name<__R> {
@@ -208,14 +219,8 @@ fn added(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
-    let root = root(fields);
-    let (ident, krate, base) = (&model.ident, &model.krate, &flat.ty);
-    let types: Vec<_> = fields
-        .iter()
-        .map(|a| stored(model, a))
-        .map(|ty| quote!(#krate::__private_v1::Expr<#root, #ty>))
-        .collect();
-    let (name, code) = declaration(model, "Added", "expressions", fields, &types);
+    let (ident, base) = (&model.ident, &flat.ty);
+    let (name, code) = of_values(model, "Added", "expressions", fields, &quote!(Expr));
     let (idents, names) = idents_and_names(fields);
     let impls = quote! {
         impl __m::MakeAdded<#base> for #name<#base> {
@@ -232,14 +237,8 @@ fn joins(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
-    let root = root(fields);
-    let (ident, krate, base) = (&model.ident, &model.krate, &flat.ty);
-    let types: Vec<_> = fields
-        .iter()
-        .map(|a| stored(model, a))
-        .map(|ty| quote!(#krate::__private_v1::Join<#root, #ty>))
-        .collect();
-    let (name, code) = declaration(model, "Joins", "joins", fields, &types);
+    let (ident, base) = (&model.ident, &flat.ty);
+    let (name, code) = of_values(model, "Joins", "joins", fields, &quote!(Join));
     let (idents, names) = idents_and_names(fields);
     let impls = quote! {
         impl __m::MakeJoins<#base> for #name<#base> {

@@ -89,10 +89,7 @@ impl EncodeFields for Map<String, Json> {
     const NAMES: Names = Names::MAP;
 
     fn encode_fields(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
-        for (key, value) in self {
-            out.entry(key, |out| value.encode(out))?;
-        }
-        Ok(())
+        write::entries(self, out)
     }
 }
 

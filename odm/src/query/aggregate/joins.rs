@@ -222,7 +222,7 @@ impl<R, F: Model, T: Field> JoinOn<R, F, T> {
 /// The field of the stage that counts.
 const COUNTED: &str = "n";
 
-/// What is made of the array of a lookup.
+/// The value that a field has in place of the array of a lookup.
 #[derive(Clone, Copy, Debug)]
 enum Finish {
     Array,

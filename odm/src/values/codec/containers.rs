@@ -272,7 +272,7 @@ macro_rules! maps {
     ($($t:ident [$($bound:tt)*] [$($hasher:ident)?];)*) => { $(
         impl<K: MapKey, T: Encode $(, $hasher)?> Encode for $t<K, T $(, $hasher)?> {
             fn encode(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
-                write::fields(out, &Names::NONE, |out| entries(self, out))
+                write::fields(out, &Names::NONE, |out| write::entries(self, out))
             }
         }
         impl<'de, K: MapKey $($bound)*, T: Decode<'de> $(, $hasher: BuildHasher + Default)?> Decode<'de>
@@ -287,7 +287,7 @@ macro_rules! maps {
             const NAMES: Names = Names::MAP;
 
             fn encode_fields(&self, out: &mut Writer<'_>) -> Result<(), EncodeError> {
-                entries(self, out)
+                write::entries(self, out)
             }
         }
         impl<'de, K: MapKey $($bound)*, T: Decode<'de> $(, $hasher: BuildHasher + Default)?> DecodeFields<'de>
@@ -318,16 +318,6 @@ macro_rules! maps {
 maps! {
     HashMap [+ Hash + Eq] [S];
     BTreeMap [+ Ord] [];
-}
-
-fn entries<'a, K: MapKey + 'a, T: Encode + 'a>(
-    entries: impl IntoIterator<Item = (&'a K, &'a T)>,
-    out: &mut Writer<'_>,
-) -> Result<(), EncodeError> {
-    for (key, value) in entries {
-        out.entry(&key.key(), |out| value.encode(out))?;
-    }
-    Ok(())
 }
 
 macro_rules! tuples {

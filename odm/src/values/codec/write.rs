@@ -5,7 +5,7 @@ use crate::{
         ElementType, EncodeError,
         codec::{Names, Writer},
     },
-    values::codec::{Encode, EncodeFields},
+    values::codec::{Encode, EncodeFields, MapKey},
 };
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
@@ -34,6 +34,17 @@ pub fn fields(
     let open = out.begin(ElementType::EmbeddedDocument, names)?;
     write(out)?;
     out.end(open)
+}
+
+/// Writes the entries of a map into a document that was begun.
+pub(crate) fn entries<'a, K: MapKey + 'a, T: Encode + 'a>(
+    entries: impl IntoIterator<Item = (&'a K, &'a T)>,
+    out: &mut Writer<'_>,
+) -> Result {
+    for (key, value) in entries {
+        out.entry(&key.key(), |out| value.encode(out))?;
+    }
+    Ok(())
 }
 
 /// Writes a document with one field: the name of a variant and its content.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::common::Env;
 use marula::bson::{Bson, Document as BsonDocument, doc};
+use marula::collection::KeysetPage;
 use marula::driver::options::FindOptions;
 use marula::prelude::*;
 use marula::{Collection, Document, Embedded, Error, KeysetSort, Projection};
@@ -91,6 +92,19 @@ async fn tasks(env: &Env, seed: u64) -> (Collection<Task>, Vec<Task>) {
     raw.insert_many(&documents).await.expect("tasks are inserted");
     let all = tasks.find_all().await.expect("all tasks are read");
     (tasks, all)
+}
+
+/// The items of all pages. `read`: the page after a token.
+async fn all_pages<T>(read: impl AsyncFn(Option<&str>) -> marula::Result<KeysetPage<T>>) -> Vec<T> {
+    let (mut all, mut token) = (Vec::new(), None::<String>);
+    loop {
+        let page = read(token.as_deref()).await.expect("a page");
+        all.extend(page.items);
+        token = page.next;
+        if token.is_none() {
+            return all;
+        }
+    }
 }
 
 type Order = fn(&Task, &Task) -> Ordering;
@@ -205,20 +219,12 @@ async fn pages_of_projections_have_nullable_keys() {
     let key = |t: &Task| (t.owner_name().map(str::to_owned), Reverse(t.due), t._id);
     expected.sort_by_key(key);
     let expected: Vec<i64> = expected.iter().map(|task| task.rank).collect();
-    let (mut ranks, mut token): (Vec<i64>, Option<String>) = (Vec::new(), None);
-    loop {
-        let page = tasks.find_all().select::<Rank>().keyset(
-            |t| (t.owner().name().asc(), t.due().desc()),
-            token.as_deref(),
-            4,
-        );
-        let page = page.await.unwrap();
-        ranks.extend(page.items.iter().map(|task| task.rank));
-        token = page.next;
-        if token.is_none() {
-            break;
-        }
-    }
+    let found = all_pages(async |token| {
+        let all = tasks.find_all().select::<Rank>();
+        all.keyset(|t| (t.owner().name().asc(), t.due().desc()), token, 4)
+            .await
+    });
+    let ranks: Vec<i64> = found.await.iter().map(|task| task.rank).collect();
     assert_eq!(ranks, expected);
     env.stop().await;
 }
@@ -258,7 +264,7 @@ struct Scored {
     extra: Score,
 }
 
-/// As those of the model, of which the test above has one.
+/// Embedded and flattened types have such fields, too.
 #[tokio::test]
 async fn pages_by_fields_with_a_default_in_other_types_have_the_documents_without_them() {
     let env = Env::start().await;
@@ -272,8 +278,7 @@ async fn pages_by_fields_with_a_default_in_other_types_have_the_documents_withou
         raw.insert_one(&document).await.unwrap();
     }
     for (sort, expected) in [(0, [1, 2, 3]), (1, [2, 1, 3]), (2, [1, 2, 3])] {
-        let (mut found, mut token) = (Vec::new(), None::<String>);
-        loop {
+        let found = all_pages(async |token| {
             let all = scored.find_all();
             let page = all.keyset(
                 |s| match sort {
@@ -281,17 +286,13 @@ async fn pages_by_fields_with_a_default_in_other_types_have_the_documents_withou
                     1 => s.extra().points().desc().erased_keyset(),
                     _ => s.score().level().asc().erased_keyset(),
                 },
-                token.as_deref(),
+                token,
                 1,
             );
-            let page = page.await.unwrap();
-            found.extend(page.items.iter().map(|s| s._id));
-            token = page.next;
-            if token.is_none() {
-                break;
-            }
-        }
-        assert_eq!(found, expected);
+            page.await
+        });
+        let ids: Vec<i64> = found.await.iter().map(|s| s._id).collect();
+        assert_eq!(ids, expected);
     }
     env.stop().await;
 }
@@ -318,20 +319,9 @@ async fn pages_by_a_field_with_a_default_have_the_documents_without_it() {
     ] {
         raw.insert_one(&document).await.unwrap();
     }
-    let (mut found, mut token) = (Vec::new(), None::<String>);
-    loop {
-        let page = ranked
-            .find_all()
-            .keyset(|r| r.rank().desc(), token.as_deref(), 1)
-            .await
-            .unwrap();
-        found.extend(page.items.iter().map(|r| r._id));
-        token = page.next;
-        if token.is_none() {
-            break;
-        }
-    }
-    assert_eq!(found, [1, 3, 2, 4]);
+    let found = all_pages(async |token| ranked.find_all().keyset(|r| r.rank().desc(), token, 1).await);
+    let ids: Vec<i64> = found.await.iter().map(|r| r._id).collect();
+    assert_eq!(ids, [1, 3, 2, 4]);
     let hiding = FindOptions::default().projection(doc! { "_id": 1 });
     let page = ranked
         .find_all()
