@@ -49,6 +49,20 @@ impl Digits {
         })
     }
 
+    /// The number, if it is an integer of 64 bits.
+    pub(crate) fn whole(self) -> Option<i64> {
+        let (mut coefficient, mut exponent) = (i128::try_from(self.coefficient).ok()?, self.exponent);
+        while exponent < 0 && coefficient % 10 == 0 && coefficient != 0 {
+            (coefficient, exponent) = (coefficient / 10, exponent + 1);
+        }
+        if coefficient == 0 {
+            return Some(0);
+        }
+        let power = u32::try_from(exponent).ok()?;
+        let number = coefficient.checked_mul(10_i128.checked_pow(power)?)?;
+        i64::try_from(if self.is_negative { -number } else { number }).ok()
+    }
+
     /// The Decimal128 with exactly these digits. `None` if there is none.
     #[cfg(any(test, feature = "bigdecimal", feature = "rust_decimal"))]
     #[inline]

@@ -129,6 +129,13 @@ pub(crate) fn of_added_keys() -> ServerRequirement {
     ServerRequirement::new(4, 4, feature)
 }
 
+/// The version that a query with relations needs if its projection does not contain the fields that refer to others.
+pub(crate) fn of_added_relations() -> ServerRequirement {
+    let feature =
+        "a query with relations whose projection does not contain the fields that refer to other documents";
+    ServerRequirement::new(4, 4, feature)
+}
+
 /// The version that the projection of a query needs: MongoDB 4.2 computes no fields in it.
 pub(crate) fn of_projection(projection: &Document) -> Option<ServerRequirement> {
     let is_computed = |value: &Bson| match value {

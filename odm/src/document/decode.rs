@@ -146,6 +146,20 @@ impl<T: Field + DecodeOwned> ReadAs<T> {
         decoded
     }
 
+    /// A document in its present form, which can be decoded.
+    pub(crate) fn present(self, namespace: &Namespace, raw: RawDocumentBuf) -> Result<RawDocumentBuf> {
+        let Some(version) = T::schema_version() else {
+            return Ok(raw);
+        };
+        match version.upgraded(&raw, self.without_field) {
+            Ok(upgraded) => Ok(upgraded.unwrap_or(raw)),
+            Err(outdated) => {
+                let failure = Failure::Outdated { version, outdated };
+                Err(Undecoded::new(&raw, failure).in_collection(namespace))
+            }
+        }
+    }
+
     /// Runs the hook of a document that was decoded.
     #[inline]
     fn loaded(self, mut document: T) -> Result<T> {

@@ -1,4 +1,4 @@
-//! Relations: references, loading without one query for each document, lookups.
+//! Relations: references, loading without one query for each document, joins.
 //!
 //! # References
 //!
@@ -31,6 +31,45 @@
 //! // Filters take the reference or the id.
 //! assert_eq!(Post::fields().author().eq(7_i64).to_string(), r#"{"author": {"$eq": 7}}"#);
 //! ```
+//!
+//! # Documents with what belongs to them: `with`
+//!
+//! A query reads each document together with the one that it refers to, with those that refer to it, or with
+//! their number. Each relation is one more query for all documents, so that there is no query for each document. The
+//! output is a tuple, in the order of the relations.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let newest = orders.find_all().sort(|o| o.created_at().desc());
+//! let open = orders.find(|o| o.status().eq(Status::Open));
+//! let page = customers
+//!     .find(|c| c.country().eq("CH"))
+//!     .with_many(newest, |o| o.customer())
+//!     .per_parent(3)
+//!     .with_count(open, |o| o.customer())
+//!     .page(0, 20)
+//!     .await?;
+//! for (customer, orders, open) in &page.items {
+//!     println!("{}: {open} open, the last ones {:?}", customer.email, orders.iter().map(|o| o.id).collect::<Vec<_>>());
+//! }
+//! // The query of a relation can have relations of its own.
+//! let customers = customers.find_all().with_count(&orders, |o| o.customer());
+//! for (order, customer) in orders.find_all().with(|o| o.customer(), customers).await? {
+//!     let Some((customer, number)) = customer else { continue };
+//!     println!("order {} of {}, who has {number}", order.id, customer.email);
+//! }
+//! # Ok(()) });
+//! ```
+//!
+//! | method | output for each document |
+//! |---|---|
+//! | [`with`](crate::collection::Find::with) | the document that a field refers to: `Option<T>` |
+//! | [`with_each`](crate::collection::Find::with_each) | those that an array refers to: `Vec<Option<T>>` |
+//! | [`with_many`](crate::collection::Find::with_many) | those that refer to it: `Vec<T>`, [`per_parent`](crate::relation::FindWith::per_parent) limits them |
+//! | [`with_one`](crate::collection::Find::with_one) | the first that refers to it: `Option<T>` |
+//! | [`with_count`](crate::collection::Find::with_count) | the number of those that refer to it: `u64` |
+//!
+//! To filter or sort by fields of the other documents, [join](#joins-on-the-server) them on the server.
 //!
 //! # To one: `load`
 //!

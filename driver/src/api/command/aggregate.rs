@@ -21,6 +21,7 @@ use crate::{
         cursor::{self, CursorReply},
         write_result,
     },
+    options::FindOptions,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -67,6 +68,28 @@ crate::__aggregate_options! { define_options {
     /// Options of [`Collection::aggregate`] and [`Database::aggregate`].
     pub struct AggregateOptions;
 } }
+
+/// Copies the options that `find` and `aggregate` share, all but the sort, the projection and the number of documents.
+impl From<&FindOptions> for AggregateOptions {
+    fn from(options: &FindOptions) -> Self {
+        Self {
+            hint: options.hint.clone(),
+            collation: options.collation.clone(),
+            comment: options.comment.clone(),
+            max_time: options.max_time,
+            timeout: options.timeout,
+            raw_data: options.raw_data,
+            batch_size: options.batch_size,
+            allow_disk_use: options.allow_disk_use,
+            let_vars: options.let_vars.clone(),
+            read_concern: options.read_concern.clone(),
+            read_preference: options.read_preference.clone(),
+            requires: options.requires.clone(),
+            deferred: options.deferred.clone(),
+            ..Self::default()
+        }
+    }
+}
 
 impl<T> Collection<T> {
     /// Runs an aggregation pipeline on the collection. Awaiting the action returns a [`Cursor`] of

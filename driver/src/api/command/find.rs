@@ -121,6 +121,18 @@ impl FindOptions {
         self.projection.is_some() || self.return_key == Some(true)
     }
 
+    /// The time limit of the call.
+    #[must_use]
+    pub fn __timeout(&self) -> Option<std::time::Duration> {
+        self.timeout
+    }
+
+    /// Whether a limit or a skip selects some of the documents that match.
+    #[must_use]
+    pub fn __restricts_number(&self) -> bool {
+        self.limit.is_some_and(|limit| limit != 0) || self.skip.is_some_and(|skip| skip != 0)
+    }
+
     #[must_use]
     pub fn __hint(&self) -> Option<&Hint> {
         self.hint.as_deref()

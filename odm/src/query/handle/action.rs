@@ -68,6 +68,13 @@ macro_rules! forward_options {
             self
         }
     };
+    (@session find $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn session(mut self, session: &'a mut $crate::driver::ClientSession) -> Self {
+            self.find = self.find.session(session);
+            self
+        }
+    };
     (@filter $field:ident $without:tt) => {};
     (@filter $field:ident $without:tt [driver] $entry:tt $($rest:tt)*) => {
         forward_options! { @filter $field $without $($rest)* }
@@ -110,6 +117,20 @@ macro_rules! forward_options {
         $(#[$doc])*
         pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
             self.action = self.action.map(|action| action.$name(value).__require_versions());
+            self
+        }
+    };
+    (@setter find $(#[$doc:meta])* with_options: plain $Options:path) => {
+        $(#[$doc])*
+        pub fn with_options(mut self, options: $Options) -> Self {
+            self.find = self.find.with_options(options);
+            self
+        }
+    };
+    (@setter find $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs $needs:tt])?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
+            self.find = self.find.$name(value);
             self
         }
     };

@@ -125,6 +125,22 @@ impl<'a, D: Model> Find<'a, D> {
     }
 }
 
+impl<D, T> Find<'_, D, T> {
+    /// The same query, in an implicit session.
+    pub(in crate::query) fn again(&self) -> Find<'_, D, T> {
+        Find {
+            collection: self.collection,
+            filter: self.filter.clone(),
+            options: self.options.clone(),
+            projection: self.projection.clone(),
+            sort: self.sort.clone(),
+            read_as: self.read_as,
+            session: None,
+            token_key: self.token_key.clone(),
+        }
+    }
+}
+
 impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// Reads only the fields of a [`Projection`](derive@crate::Projection). The filter and the sort
     /// still use all fields.

@@ -34,7 +34,8 @@ use crate::{
 impl<D: Model> Collection<D> {
     /// Finds one document: the first in the order of [`sort`](FindOne::sort). The output of the
     /// action is `None` if no document matches; [`required`](FindOne::required) makes that an
-    /// error.
+    /// error. To read it with related documents, use [`find`](Collection::find), [`with`](crate::collection::Find::with) and
+    /// [`first`](crate::relation::FindWith::first).
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

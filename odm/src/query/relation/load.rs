@@ -1,6 +1,6 @@
 //! [`Collection::load`] and [`Collection::load_by`]: the documents of many keys, read by few queries.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::{
     ast::filter::{Node, Op},
     base::{
-        bson::{Bson, doc, to_vec},
+        bson::Bson,
         error::{Error, Result, ValueError},
         time_limit::TimeLimit,
     },
@@ -23,42 +23,21 @@ use crate::{
             action::{Session, forward_options},
         },
         read::find::Find,
-        relation::KeyOf,
+        relation::{KeyOf, keys::Slots},
     },
-    term::filter::{Filter, not_in_lists},
+    term::filter::Filter,
     values::{codec::DecodeOwned, value::IntoValue},
 };
 
-/// Maximum number of keys of one query. 10,000 UUIDs in an `$in` are about 0.3 MB, and strings of
-/// 1,000 bytes are below the limit of 16 MiB for a command.
-const KEYS: usize = 10_000;
-
-/// The distinct keys, divided into queries. Null is left out.
-fn divided(
-    field: &str,
-    keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>,
-) -> Result<Vec<Vec<Bson>>> {
-    let mut seen = HashSet::new();
-    let mut queries: Vec<Vec<Bson>> = Vec::new();
+/// The distinct keys.
+fn distinct(field: &str, keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>) -> Result<Slots> {
+    let mut distinct = Slots::default();
     for key in keys {
-        let key = match key.map_err(|e| Error::encode(field, e))? {
-            None | Some(Bson::Null) => continue,
-            Some(key) => key,
-        };
-        // The bytes are equal only for keys of the same type.
-        let bytes = to_vec(&doc! { "": key.clone() }).map_err(|e| Error::encode(field, e.into()))?;
-        if !seen.insert(bytes) {
-            continue;
-        }
-        match queries.last_mut() {
-            Some(query) if query.len() < KEYS => query.push(key),
-            _ => queries.push(vec![key]),
+        if let Some(key) = key.map_err(|e| Error::encode(field, e))? {
+            distinct.add(field, key, 0)?;
         }
     }
-    match queries.iter().find_map(|keys| not_in_lists(keys)) {
-        Some(reason) => Err(Error::filter(field, reason)),
-        None => Ok(queries),
-    }
+    Ok(distinct)
 }
 
 impl<D: Model> Collection<D> {
@@ -89,7 +68,7 @@ impl<D: Model> Collection<D> {
     {
         Load {
             collection: self,
-            queries: divided("_id", &mut keys.into_iter().map(K::into_key)),
+            keys: distinct("_id", &mut keys.into_iter().map(K::into_key)),
             options: LoadOptions::default(),
             session: None,
         }
@@ -131,7 +110,7 @@ impl<D: Model> Collection<D> {
         let mut values = values.into_iter().map(|value| value.into_value().map(Some));
         LoadBy {
             collection: self,
-            queries: checked.and_then(|()| divided(&field, &mut values)),
+            keys: checked.and_then(|()| distinct(&field, &mut values)),
             field,
             value: PhantomData,
             options: LoadOptions::default(),
@@ -200,7 +179,7 @@ impl LoadOptions {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Load<'a, D> {
     collection: &'a Collection<D>,
-    queries: Result<Vec<Vec<Bson>>>,
+    keys: Result<Slots>,
     options: LoadOptions,
     session: Session<'a>,
 }
@@ -210,7 +189,7 @@ pub struct Load<'a, D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct LoadBy<'a, D, V> {
     collection: &'a Collection<D>,
-    queries: Result<Vec<Vec<Bson>>>,
+    keys: Result<Slots>,
     field: String,
     value: PhantomData<fn() -> V>,
     options: LoadOptions,
@@ -236,7 +215,7 @@ impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
         Box::pin(async move {
             let limit = TimeLimit::begin(self.options.timeout);
             let mut all = HashMap::new();
-            for keys in self.queries? {
+            for keys in self.keys?.queries() {
                 let find = found_in(
                     self.collection,
                     "_id",
@@ -265,7 +244,7 @@ where
         Box::pin(async move {
             let limit = TimeLimit::begin(self.options.timeout);
             let mut all: HashMap<V, Vec<D>> = HashMap::new();
-            for values in self.queries? {
+            for values in self.keys?.queries() {
                 let find = found_in(
                     self.collection,
                     &self.field,
@@ -291,7 +270,7 @@ where
 fn found_in<'f, D: Model>(
     collection: &'f Collection<D>,
     field: &str,
-    keys: Vec<Bson>,
+    keys: &[Bson],
     options: FindOptions,
     session: &'f mut Session<'_>,
 ) -> Find<'f, D> {
@@ -302,22 +281,7 @@ fn found_in<'f, D: Model>(
     }
 }
 
-fn in_keys<D>(field: &str, keys: Vec<Bson>) -> Filter<D> {
-    Filter::new(Ok(Node::leaf(field.to_owned(), Op::In(keys))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_distinct_and_divided() {
-        let keys = (0..25_000_i64).map(|n| Ok(Some(Bson::Int64(n % 20_001))));
-        let queries = divided("_id", &mut keys.chain([Ok(None), Ok(Some(Bson::Null))])).unwrap();
-        assert_eq!(
-            queries.iter().map(Vec::len).collect::<Vec<_>>(),
-            [10_000, 10_000, 1]
-        );
-        assert!(divided("_id", &mut std::iter::empty()).unwrap().is_empty());
-    }
+/// The condition that a field has one of the keys.
+pub(super) fn in_keys<D>(field: &str, keys: &[Bson]) -> Filter<D> {
+    Filter::new(Ok(Node::leaf(field.to_owned(), Op::In(keys.to_vec()))))
 }

@@ -23,8 +23,14 @@
 //! # Ok(()) }
 //! ```
 
+mod keys;
 mod load;
+mod relations;
+mod rows;
+mod source;
+mod with;
 
+use std::collections::{BTreeSet, HashSet, LinkedList, VecDeque};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
@@ -52,7 +58,12 @@ use crate::{
     },
 };
 
-pub use crate::query::relation::load::{Load, LoadBy, LoadOptions};
+pub use crate::query::relation::{
+    load::{Load, LoadBy, LoadOptions},
+    relations::{Alone, And, Counted, FromOne, ToEach, ToMany, ToOne},
+    source::Related,
+    with::{FindWith, OneKey, WithMany},
+};
 
 /// A reference to a document of `D`, stored as its id.
 ///
@@ -267,6 +278,31 @@ pub trait IdStoredAs<K> {}
 impl<K> IdStoredAs<K> for K {}
 impl<K> IdStoredAs<K> for Option<K> {}
 
+/// Types of fields that refer to documents of `D`: a [`Ref`], an id, and an `Option` or an array of these.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{Self}` does not refer to documents of `{D}`",
+    label = "expected a `Ref<{D}>` or an id of `{D}`",
+    note = "if the field has ids of `{D}` in another form, state the type by `retype` of the path"
+)]
+pub trait RefersTo<D> {}
+impl<D: Model> RefersTo<D> for Ref<D> {}
+impl<D, T: RefersTo<D>> RefersTo<D> for Option<T> {}
+
+macro_rules! lists {
+    ($([$($generics:tt)*] $list:ty;)*) => { $(
+        impl<D, T: RefersTo<D>, $($generics)*> RefersTo<D> for $list {}
+    )* };
+}
+lists! {
+    [] Vec<T>;
+    [] VecDeque<T>;
+    [] LinkedList<T>;
+    [] BTreeSet<T>;
+    [] Box<[T]>;
+    [S] HashSet<T, S>;
+    [const N: usize] [T; N];
+}
+
 /// References are compared with ids of the type: in lookups and in expressions. In brackets: the parameters of the type, and its
 /// conditions.
 #[doc(hidden)]
@@ -274,6 +310,11 @@ impl<K> IdStoredAs<K> for Option<K> {}
 macro_rules! __compared_with_references {
     ([$($params:tt)*] [$($clause:tt)*] $t:ty) => {
         $crate::__compared_with_references! { @joins [$($params)*] [$($clause)*] $t: $t }
+        impl<__D: $crate::Model<Id: $crate::relation::IdStoredAs<$t>>, $($params)*> $crate::relation::RefersTo<__D> for $t
+        where
+            $($clause)*
+        {
+        }
         impl<__D: $crate::Model<Id: $crate::relation::IdOf<$t>>, $($params)*> $crate::expr::Fits<$t> for $crate::Ref<__D>
         where
             $($clause)*

@@ -35,6 +35,7 @@ mod page_tokens;
 mod pages;
 mod queries;
 mod random_filters;
+mod related;
 mod saves;
 mod schema;
 mod schema_builds;

@@ -1,0 +1,287 @@
+//! The queries of relations: the documents whose field has one of many keys.
+
+use crate::{
+    base::{
+        bson::{Bson, Document, RawDocumentBuf, decode_document, doc},
+        error::{Error, Result},
+        stage_versions::{self, requiring},
+    },
+    driver::{
+        bson::IntoDocument,
+        options::{AggregateOptions, FindOptions},
+    },
+    models::{model::Model, projection::Output},
+    query::{
+        handle::{Collection, action::in_session},
+        observe::{Boxed, Call},
+        read::{find::Find, page::sort_of},
+        relation::{
+            keys::Slots,
+            load::in_keys,
+            relations::{Alone, Loading, Relations, Row},
+            rows::{Columns, Reader, Undecoded},
+            with::FindWith,
+        },
+    },
+};
+
+/// The query of a relation: a collection, or a [`find`](Collection::find) of it, which can have a filter, a sort, a
+/// [`select`](Find::select) and relations of its own. See [`Find::with`].
+///
+/// ```
+/// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+/// let swiss = customers.find(|c| c.country().eq("CH"));
+/// let all = orders.find_all().with(|o| o.customer(), swiss).await?;
+/// assert_eq!(all.iter().filter(|(_, customer)| customer.is_some()).count(), 3);
+/// # Ok(()) });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a query that a relation can read",
+    label = "expected a `&Collection`, or a query such as `customers.find(|c| ..)`"
+)]
+pub trait Related {
+    /// The model of the documents.
+    type Model: Model;
+    /// The query.
+    type Source: Source;
+    /// The query.
+    fn into_source(self) -> Self::Source;
+}
+
+impl<'a, D: Model> Related for &'a Collection<D> {
+    type Model = D;
+    type Source = FindWith<'a, D, D, Alone>;
+
+    fn into_source(self) -> Self::Source {
+        self.find_all().into_source()
+    }
+}
+
+impl<'a, D: Model, T: Output> Related for Find<'a, D, T> {
+    type Model = D;
+    type Source = FindWith<'a, D, T, Alone>;
+
+    fn into_source(self) -> Self::Source {
+        FindWith::alone(self)
+    }
+}
+
+impl<D: Model, T: Output, L: Relations<T>> Related for FindWith<'_, D, T, L>
+where
+    <L::Row as Row>::Item: Send,
+{
+    type Model = D;
+    type Source = Self;
+
+    fn into_source(self) -> Self {
+        self
+    }
+}
+
+/// A query that is run for many keys.
+#[doc(hidden)]
+pub trait Source: Send + Sync {
+    /// The type in which its documents are read.
+    type Item: Send;
+
+    /// Reads the documents whose field has one of the keys, in the order of the query, with their slots.
+    fn read<'s>(
+        &'s self,
+        field: &'s str,
+        slots: &'s Slots,
+        per_key: Option<u32>,
+        loading: &'s mut Loading<'_>,
+    ) -> Boxed<'s, Vec<(usize, Self::Item)>>;
+
+    /// Counts the documents of each key.
+    fn count<'s>(
+        &'s self,
+        field: &'s str,
+        slots: &'s Slots,
+        loading: &'s mut Loading<'_>,
+    ) -> Boxed<'s, Vec<(usize, u64)>>;
+}
+
+impl<D: Model, T: Output, L: Relations<T>> Source for FindWith<'_, D, T, L>
+where
+    <L::Row as Row>::Item: Send,
+{
+    type Item = <L::Row as Row>::Item;
+
+    fn read<'s>(
+        &'s self,
+        field: &'s str,
+        slots: &'s Slots,
+        per_key: Option<u32>,
+        loading: &'s mut Loading<'_>,
+    ) -> Boxed<'s, Vec<(usize, Self::Item)>> {
+        Box::pin(async move {
+            let mut paths = Vec::new();
+            self.relations.paths(&mut paths)?;
+            let mut columns = Columns::new(paths.len());
+            // The last value is the key.
+            paths.push(field.to_owned());
+            let (mut items, mut slots_of_items) = (Vec::new(), Vec::new());
+            for keys in slots.queries() {
+                let find = self.of_keys(field, keys, loading)?;
+                let (find, reader) = Reader::of(find, paths.clone())?;
+                let documents = match per_key {
+                    None => find.all().await?,
+                    Some(number) => first_of_keys(find, field, number).await?,
+                };
+                for document in documents {
+                    let (document, mut values) = reader.values(document)?;
+                    let keys = values.pop().unwrap_or_default();
+                    for slot in self.slots(field, slots, &keys)? {
+                        items.push(reader.decode(&document)?);
+                        columns.push(values.clone());
+                        slots_of_items.push(slot);
+                    }
+                }
+            }
+            let rows = self.relations.load(items, columns, loading).await?;
+            Ok(slots_of_items
+                .into_iter()
+                .zip(rows.into_iter().map(Row::item))
+                .collect())
+        })
+    }
+
+    fn count<'s>(
+        &'s self,
+        field: &'s str,
+        slots: &'s Slots,
+        loading: &'s mut Loading<'_>,
+    ) -> Boxed<'s, Vec<(usize, u64)>> {
+        Box::pin(async move {
+            let mut counts = Vec::new();
+            for keys in slots.queries() {
+                let find = self.of_keys(field, keys, loading)?;
+                let by_key = doc! { "$group": { "_id": format!("${field}"), "count": { "$sum": 1_i64 } } };
+                let stages = vec![matching(&find)?, by_key];
+                for group in aggregated(find, stages).await? {
+                    let group = decode_document(group.as_bytes()).map_err(malformed)?;
+                    let key = group.get("_id").cloned().unwrap_or(Bson::Null);
+                    let count = group.get_i64("count").map_err(malformed)?;
+                    let count = u64::try_from(count).map_err(malformed)?;
+                    let of_key = self.slots(field, slots, std::slice::from_ref(&key))?;
+                    counts.extend(of_key.into_iter().map(|slot| (slot, count)));
+                }
+            }
+            Ok(counts)
+        })
+    }
+}
+
+impl<D: Model, T: Output, L> FindWith<'_, D, T, L> {
+    /// The query of the documents whose field has one of the keys.
+    fn of_keys<'s>(
+        &'s self,
+        field: &str,
+        keys: &[Bson],
+        loading: &'s mut Loading<'_>,
+    ) -> Result<Find<'s, D, T>> {
+        let find = &self.find;
+        if find.options.__restricts_number() {
+            return Err(Error::argument(
+                "`limit` and `skip` of the query of a relation would count the documents of all parents together: use `per_parent(..)`",
+            ));
+        }
+        if find.session.is_some() {
+            return Err(Error::argument(
+                "the queries of relations run in the session of the outer query: set it there",
+            ));
+        }
+        let found = Find {
+            options: loading.limit.of(find.options.clone(), FindOptions::timeout),
+            session: loading.session.as_deref_mut(),
+            ..find.again()
+        };
+        Ok(found.filter(in_keys(field, keys)))
+    }
+
+    /// Where a document belongs.
+    fn slots(&self, field: &str, slots: &Slots, keys: &[Bson]) -> Result<Vec<usize>> {
+        let found = slots.of(keys);
+        if found.is_empty() {
+            return Err(Error::argument(format!(
+                "a document of `{}` was found by a value of `{field}` that is equal to a key only by the collation of the collection: \
+                 set the collation of the relation's query to `simple`",
+                self.find.collection.namespace()
+            )));
+        }
+        Ok(found)
+    }
+}
+
+/// The stage of the documents that a query finds.
+fn matching<D, T>(find: &Find<'_, D, T>) -> Result<Document> {
+    let filter = find.filter.clone()?.into_raw_document();
+    let filter = filter.map_err(|e| Error::encode("", e.into()))?;
+    Ok(doc! { "$match": decode_document(filter.as_bytes()).map_err(malformed)? })
+}
+
+/// The first documents of each key, in the order of the query.
+async fn first_of_keys<D: Model>(
+    find: Find<'_, D, Undecoded>,
+    field: &str,
+    number: u32,
+) -> Result<Vec<Undecoded>> {
+    const NUMBER: &str = "marulaNumber";
+    let mut sort = sort_of(&find)?;
+    if sort.values().any(|direction| direction.as_document().is_some()) {
+        return Err(Error::argument(
+            "`per_parent` needs a sort by fields, found one by the score of a search",
+        ));
+    }
+    if sort.is_empty() {
+        sort.insert("_id", 1);
+    }
+    let numbered = doc! {
+        "partitionBy": format!("${field}"),
+        "sortBy": sort,
+        "output": { NUMBER: { "$documentNumber": {} } },
+    };
+    let mut stages = vec![
+        matching(&find)?,
+        doc! { "$setWindowFields": numbered },
+        doc! { "$match": { NUMBER: { "$lte": i64::from(number) } } },
+        doc! { "$unset": NUMBER },
+    ];
+    if let Some(projection) = find
+        .projection
+        .clone()
+        .filter(|projection| !projection.is_empty())
+    {
+        stages.push(doc! { "$project": projection });
+    }
+    let documents = aggregated(find, stages).await?;
+    Ok(documents.into_iter().map(Undecoded::new).collect())
+}
+
+/// Runs stages with the options of a query.
+async fn aggregated<D: Model, T>(find: Find<'_, D, T>, stages: Vec<Document>) -> Result<Vec<RawDocumentBuf>> {
+    let collection = find.collection;
+    let call = Call::new::<D>(collection.namespace(), "aggregate");
+    let options = requiring!(
+        AggregateOptions::from(&find.options),
+        stage_versions::of_pipeline(&stages, &collection.namespace().collection)
+    );
+    let session = find.session;
+    call.observe(Box::pin(async move {
+        let driver = collection.driver();
+        let running = driver.aggregate(stages).with_options(options);
+        let running = in_session!(session, running.with_type::<RawDocumentBuf>());
+        let mut cursor = running.await?;
+        let mut documents = Vec::new();
+        while cursor.advance().await? {
+            documents.push(cursor.current()?.to_owned());
+        }
+        Ok(documents)
+    }))
+    .await
+}
+
+fn malformed(e: impl std::fmt::Display) -> Error {
+    Error::argument(format!("a document of a relation is malformed: {e}"))
+}
