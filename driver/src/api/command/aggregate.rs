@@ -21,6 +21,7 @@ use crate::{
         cursor::{self, CursorReply},
         write_result,
     },
+    options::FindOptions,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -67,6 +68,27 @@ crate::__aggregate_options! { define_options {
     /// Options of [`Collection::aggregate`] and [`Database::aggregate`].
     pub struct AggregateOptions;
 } }
+
+/// The options of a query that an aggregation of its documents has, too.
+impl From<&FindOptions> for AggregateOptions {
+    fn from(options: &FindOptions) -> Self {
+        Self {
+            hint: options.hint.clone(),
+            collation: options.collation.clone(),
+            comment: options.comment.clone(),
+            max_time: options.max_time,
+            timeout: options.timeout,
+            let_vars: options.let_vars.clone(),
+            allow_disk_use: options.allow_disk_use,
+            raw_data: options.raw_data,
+            read_concern: options.read_concern.clone(),
+            read_preference: options.read_preference.clone(),
+            requires: options.requires.clone(),
+            deferred: options.deferred.clone(),
+            ..Self::default()
+        }
+    }
+}
 
 impl<T> Collection<T> {
     /// Runs an aggregation pipeline on the collection. Awaiting the action returns a [`Cursor`] of

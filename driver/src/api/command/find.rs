@@ -121,6 +121,17 @@ impl FindOptions {
         self.projection.is_some() || self.return_key == Some(true)
     }
 
+    /// The numbers of documents to skip and to return, where there are any.
+    #[must_use]
+    pub fn __range(&self) -> (Option<i64>, Option<i64>) {
+        let skip = self.skip.filter(|skip| *skip > 0);
+        let limit = self.limit.filter(|limit| *limit != 0);
+        (
+            skip.map(|skip| i64::try_from(skip).unwrap_or(i64::MAX)),
+            limit.map(|limit| limit.checked_abs().unwrap_or(i64::MAX)),
+        )
+    }
+
     #[must_use]
     pub fn __hint(&self) -> Option<&Hint> {
         self.hint.as_deref()
