@@ -79,7 +79,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// );
     /// ```
     #[doc(alias = "$redact")]
-    pub fn redact<E: IntoExpr<S, Redaction>>(self, decision: impl FnOnce(Fields<S>) -> E) -> Self {
-        self.stage("$redact", decision(nav::<S>()).into_expr().into_raw())
+    pub fn redact<E: IntoExpr<S, Redaction>>(mut self, decision: impl FnOnce(Fields<S>) -> E) -> Self {
+        let decision = decision(nav::<S>()).into_expr().into_raw();
+        self.stages.marks.note_expression();
+        self.stage("$redact", decision)
     }
 }

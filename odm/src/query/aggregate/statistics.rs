@@ -59,7 +59,7 @@ impl<D: Model> Collection<D> {
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
     /// let unused = orders.index_stats().match_(|i| i.accesses().operations().eq(0)).await?;
-    /// assert!(unused.iter().any(|index| index.name == "customer_1_created_at_-1"));
+    /// assert!(unused.iter().any(|index| index.name == "_id_"));
     /// # Ok(()) });
     /// ```
     #[doc(alias = "$indexStats")]
