@@ -8,7 +8,7 @@ use crate::{
 
 /// Stages, expressions, accumulators and window functions that MongoDB 4.2 does not have, by name, with
 /// the first release that has them (the manual's page of each).
-const SINCE: [(&str, (u32, u32)); 53] = [
+const SINCE: [(&str, (u32, u32)); 56] = [
     ("$binarySize", (4, 4)),
     ("$bitAnd", (6, 3)),
     ("$bitNot", (6, 3)),
@@ -19,6 +19,7 @@ const SINCE: [(&str, (u32, u32)); 53] = [
     ("$bsonSize", (4, 4)),
     ("$covariancePop", (5, 0)),
     ("$covarianceSamp", (5, 0)),
+    ("$currentDate", (8, 2)),
     ("$dateAdd", (5, 0)),
     ("$dateDiff", (5, 0)),
     ("$dateSubtract", (5, 0)),
@@ -53,7 +54,9 @@ const SINCE: [(&str, (u32, u32)); 53] = [
     ("$setField", (5, 0)),
     ("$setWindowFields", (5, 0)),
     ("$shift", (5, 0)),
+    ("$sigmoid", (8, 1)),
     ("$sortArray", (5, 2)),
+    ("$toHashedIndexKey", (4, 4)),
     ("$toUUID", (8, 0)),
     ("$top", (5, 2)),
     ("$topN", (5, 2)),
@@ -101,7 +104,7 @@ pub(crate) fn of_pipeline(stages: &[Document], collection: &str) -> Option<Serve
 }
 
 /// The fields of `$group`, or an `output`: the accumulators `$first` and `$last` are older than the
-/// expressions of these names, and `$count` is newer than the stage.
+/// expressions of these names, `$concatArrays` and `$setUnion` newer, and `$count` is newer than the stage.
 fn of_outputs(outputs: &Document, found: &mut Option<ServerRequirement>) {
     for (field, value) in outputs {
         let Bson::Document(output) = value else {
@@ -111,6 +114,9 @@ fn of_outputs(outputs: &Document, found: &mut Option<ServerRequirement>) {
         for (name, argument) in output {
             match name.as_str() {
                 "$count" if field != "_id" => note(5, 0, "the accumulator `$count`", found),
+                "$concatArrays" | "$setUnion" if field != "_id" => {
+                    note(8, 1, format!("the accumulator `{name}`"), found);
+                }
                 "$first" | "$last" if field != "_id" => {}
                 name => note_name(name, found),
             }
@@ -300,6 +306,11 @@ mod tests {
         let group = |output: Document| [doc! { "$group": { "_id": "$a", "b": output } }];
         assert_eq!(version(&group(doc! { "$first": "$a" })), None);
         assert_eq!(version(&group(doc! { "$sum": { "$first": "$a" } })), Some((4, 4)));
+        assert_eq!(version(&group(doc! { "$setUnion": "$a" })), Some((8, 1)));
+        assert_eq!(
+            version(&[doc! { "$set": { "b": { "$setUnion": ["$a", "$c"] } } }]),
+            None
+        );
         assert_eq!(version(&group(doc! { "$count": {} })), Some((5, 0)));
         assert_eq!(version(&[doc! { "$count": "n" }]), None);
     }

@@ -29,6 +29,18 @@
 //! The filter and the sort still use all fields of the model. `path` reads a nested field and
 //! `expr` a computed one; see [`Projection`](derive@crate::Projection).
 //!
+//! # Sums of a query
+//!
+//! For one number of the documents of a query no pipeline is needed: `sum`, `avg`, `min` and `max` compute it on the server.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let open: i64 = orders.find(|o| o.status().eq(Status::Open)).sum(|o| o.total()).await?;
+//! let average: Option<f64> = orders.find_all().avg(|o| o.total()).await?;
+//! assert_eq!((open, average), (600, Some(200.0)));
+//! # Ok(()) });
+//! ```
+//!
 //! # Groups
 //!
 //! [`Collection::aggregate`](crate::Collection::aggregate) starts a [`Pipeline`](crate::Pipeline).

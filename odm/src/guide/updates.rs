@@ -199,9 +199,28 @@
 //!
 //! # Pipelines
 //!
-//! An update by an aggregation pipeline computes values from other fields. Its stages are raw;
-//! [expressions](crate::expr) can be converted. Models whose fields the ODM maintains or encrypts accept only `$set`,
-//! `$addFields` and `$unset` of other fields.
+//! An update by [`stages`](crate::Update::stages) computes values from other fields, by
+//! [expressions](crate::expr). Each method adds a stage, which reads the fields as the stages before it leave them.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::{Update, expr::*};
+//! orders
+//!     .update_many(
+//!         |o| o.status().eq(Status::Open),
+//!         |o| {
+//!             Update::stages()
+//!                 .set(o.total(), o.total() + size(o.lines()))
+//!                 .set_if(gt(o.total(), 250), o.note(), "large order")
+//!         },
+//!     )
+//!     .await?;
+//! assert_eq!(orders.find_by_id(3).required().await?.note.as_deref(), Some("large order"));
+//! # Ok(()) });
+//! ```
+//!
+//! Versions and times that the model maintains change as by operators. [`Update::pipeline`](crate::Update::pipeline) takes
+//! raw stages; some models accept only some of them.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

@@ -11,6 +11,7 @@ pub use crate::query::{
         keyset::KeysetPage,
         one::{Count, EstimatedCount, Exists, FindOne, FindOneFuture},
         page::Page,
+        totals::Comparable,
     },
     watch::{ChangeStream, Watch},
     write::{

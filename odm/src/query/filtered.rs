@@ -4,6 +4,7 @@ use crate::{
     models::model::{Fields, Model},
     path::{AsPath, marker::Readable},
     query::{
+        aggregate::{On, Pipeline},
         handle::Collection,
         read::{
             distinct::Distinct,
@@ -62,6 +63,18 @@ impl<'a, D: Model> Filtered<'a, D> {
     /// ```
     pub fn find(self) -> Find<'a, D> {
         self.collection.find(|_| self.filter)
+    }
+
+    /// A pipeline that starts with the filter; see [`Collection::aggregate`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let open: Filter<Order> = Order::fields().status().eq(Status::Open);
+    /// assert_eq!(orders.filter(open).aggregate().sort(|o| o.total().desc()).limit(2).await?.len(), 2);
+    /// # Ok(()) });
+    /// ```
+    pub fn aggregate(self) -> Pipeline<D, D, On<'a, D>> {
+        self.collection.aggregate().filter(self.filter)
     }
 
     /// See [`Collection::find_one`].

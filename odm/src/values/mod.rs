@@ -2,4 +2,5 @@
 
 pub mod codec;
 pub mod geo;
+pub(crate) mod record;
 pub mod value;

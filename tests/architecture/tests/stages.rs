@@ -18,9 +18,10 @@ enum Effect {
 
 /// Every stage that a method of `Pipeline` adds. A stage that is missing here fails the test: decide which of the effects it has, and
 /// add it to the list in `odm/src/query/handle/marks.rs` if it does not only change the documents.
-const STAGES: [(&str, Effect); 26] = [
+const STAGES: [(&str, Effect); 30] = [
     ("$bucket", Effect::Creates),
     ("$bucketAuto", Effect::Creates),
+    ("$collStats", Effect::Creates),
     ("$count", Effect::Creates),
     ("$densify", Effect::Changes),
     ("$facet", Effect::Changes),
@@ -28,12 +29,14 @@ const STAGES: [(&str, Effect); 26] = [
     ("$geoNear", Effect::Changes),
     ("$graphLookup", Effect::Changes),
     ("$group", Effect::Creates),
+    ("$indexStats", Effect::Creates),
     ("$limit", Effect::Keeps),
     ("$lookup", Effect::Changes),
     ("$match", Effect::Keeps),
     ("$merge", Effect::Changes),
     ("$out", Effect::Changes),
     ("$project", Effect::Creates),
+    ("$redact", Effect::Changes),
     ("$replaceWith", Effect::Creates),
     ("$sample", Effect::Keeps),
     ("$search", Effect::Changes),
@@ -43,6 +46,7 @@ const STAGES: [(&str, Effect); 26] = [
     ("$sort", Effect::Keeps),
     ("$sortByCount", Effect::Creates),
     ("$unionWith", Effect::Changes),
+    ("$unset", Effect::Changes),
     ("$unwind", Effect::Changes),
     ("$vectorSearch", Effect::Changes),
 ];

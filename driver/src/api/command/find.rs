@@ -127,10 +127,15 @@ impl FindOptions {
         self.timeout
     }
 
-    /// Whether a limit or a skip selects some of the documents that match.
+    /// The numbers of documents to skip and to return, where there are any.
     #[must_use]
-    pub fn __restricts_number(&self) -> bool {
-        self.limit.is_some_and(|limit| limit != 0) || self.skip.is_some_and(|skip| skip != 0)
+    pub fn __range(&self) -> (Option<i64>, Option<i64>) {
+        let skip = self.skip.filter(|skip| *skip > 0);
+        let limit = self.limit.filter(|limit| *limit != 0);
+        (
+            skip.map(|skip| i64::try_from(skip).unwrap_or(i64::MAX)),
+            limit.map(|limit| limit.checked_abs().unwrap_or(i64::MAX)),
+        )
     }
 
     #[must_use]

@@ -215,6 +215,9 @@ macro_rules! decimal_type {
         impl $crate::term::expr::Summed for $t {
             type Sum = $t;
             type Average = $average;
+            fn zero() -> $crate::base::bson::Bson {
+                <$crate::base::bson::Decimal128 as $crate::term::expr::Summed>::zero()
+            }
             fn of_nulls(raw: $crate::term::expr::Raw) -> $crate::term::expr::Raw {
                 <$crate::base::bson::Decimal128 as $crate::term::expr::Summed>::of_nulls(raw)
             }

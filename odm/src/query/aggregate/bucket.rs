@@ -48,6 +48,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$bucket")]
     pub fn bucket<K, G>(
         self,
         value: impl FnOnce(Fields<S>) -> K,
@@ -96,6 +97,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$bucketAuto")]
     pub fn bucket_auto<K, G>(
         self,
         value: impl FnOnce(Fields<S>) -> K,

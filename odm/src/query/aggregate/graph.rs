@@ -56,6 +56,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$graphLookup")]
     pub fn graph_lookup<J: Joined<S>>(self) -> GraphLookup<In, S, J, C> {
         GraphLookup {
             pipeline: self,

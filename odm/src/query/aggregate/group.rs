@@ -40,6 +40,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$group")]
     pub fn group<G: MakeGroup<S>>(self, group: impl FnOnce(Fields<S>) -> G) -> Pipeline<In, G::Shape, C> {
         let fields = group(nav::<S>()).into_fields();
         self.stage("$group", fields.into_group(None)).then()
@@ -62,6 +63,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$group": {"_id": null, "revenue": {"$sum": "$total"}}}]"#
     /// );
     /// ```
+    #[doc(alias = "$group")]
     pub fn group_all<G: MakeTotal<S>>(self, group: impl FnOnce(Fields<S>) -> G) -> Pipeline<In, G::Shape, C> {
         let fields = group(nav::<S>()).into_fields();
         self.stage("$group", fields.into_group(Some(Ok(Bson::Null))))
@@ -81,6 +83,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$sortByCount": "$customer"}, {"$match": {"count": {"$gt": 1}}}]"#
     /// );
     /// ```
+    #[doc(alias = "$sortByCount")]
     pub fn count_by<K: Operand<S, Value: Field>>(
         self,
         key: impl FnOnce(Fields<S>) -> K,
@@ -98,6 +101,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// # struct Order { _id: i64 }
     /// assert_eq!(Pipeline::<Order>::new().count().to_string(), r#"[{"$count": "count"}]"#);
     /// ```
+    #[doc(alias = "$count")]
     pub fn count(self) -> Pipeline<In, Count, C> {
         self.stage("$count", Ok(Bson::from("count"))).then()
     }

@@ -77,6 +77,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$lookup")]
     pub fn lookup<J: Joined<S>>(self) -> Lookup<In, S, J, C> {
         Lookup {
             pipeline: self,
@@ -102,6 +103,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$unionWith": {"coll": "orders", "pipeline": [{"$match": {"total": {"$gt": 5}}}]}}]"#
     /// );
     /// ```
+    #[doc(alias = "$unionWith")]
     pub fn union_with<F: Model>(self, pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>) -> Self {
         self.union(None, pipeline)
     }

@@ -357,6 +357,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// The call that runs the pipeline fails with [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) if the documents have a
     /// field with the name of a joined one. The keys of a flattened map are not known: such a key is replaced, and the map has it no
     /// more.
+    #[doc(alias = "$lookup")]
     pub fn join<J: MakeJoins<S>>(self, joins: impl FnOnce(Fields<S>) -> J) -> Pipeline<In, J::Shape, C> {
         let joins = joins(nav::<S>()).into_joins().0;
         let existing = S::stored_names();

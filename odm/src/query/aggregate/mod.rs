@@ -70,9 +70,11 @@ mod group;
 mod join;
 mod joins;
 mod near;
+mod redact;
 mod run;
 mod shape;
 mod stages;
+mod statistics;
 mod unwind;
 mod window;
 mod write;
@@ -103,6 +105,7 @@ pub use graph::GraphLookup;
 pub use join::{Joins, Lookup};
 pub use joins::{Join, JoinFields, JoinOf, JoinOn, MakeJoins, join};
 pub use near::{GeoNear, VectorSearch};
+pub use redact::Redaction;
 pub use run::On;
 #[doc(hidden)]
 pub use shape::shape_expr;
@@ -111,6 +114,9 @@ pub use shape::{
     MakeFacets, MakeGroup, MakeShape, MakeTotal, Shape,
 };
 pub use stages::{ShapeFields, Stages};
+pub use statistics::{
+    CollectionStats, CollectionStatsFields, IndexAccesses, IndexAccessesFields, IndexStats, IndexStatsFields,
+};
 pub use unwind::Unwound;
 pub use window::{Densify, Fill};
 pub use write::{Merge, WhenMatched, WhenNotMatched, Written};
@@ -214,6 +220,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let large = Pipeline::<Order>::new().match_(|o| o.total().gt(100));
     /// assert_eq!(large.to_string(), r#"[{"$match": {"total": {"$gt": 100}}}]"#);
     /// ```
+    #[doc(alias = "$match")]
     pub fn match_(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let filter = filter(nav::<S>()).into_node();
         if let Ok(filter) = &filter {
@@ -221,6 +228,19 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         }
         let filter = filter.map(|filter| Bson::Document(filter.to_document()));
         self.stage("$match", filter.map_err(Box::new))
+    }
+
+    /// Keeps the documents that match a [`Filter`] value (`$match`); see [`match_`](Pipeline::match_).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let open: Filter<Order> = Order::fields().status().eq(Status::Open);
+    /// let orders = Pipeline::<Order>::new().filter(open);
+    /// assert_eq!(orders.to_string(), r#"[{"$match": {"status": {"$eq": "open"}}}]"#);
+    /// ```
+    #[doc(alias = "$match")]
+    pub fn filter(self, filter: Filter<S>) -> Self {
+        self.match_(|_| filter)
     }
 
     /// Keeps the documents for which an expression is true (`$match` with `$expr`): to compare
@@ -237,6 +257,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$match": {"$expr": {"$gt": ["$total", "$paid"]}}}]"#
     /// );
     /// ```
+    #[doc(alias = "$match")]
     pub fn match_expr(mut self, condition: impl FnOnce(Fields<S>) -> Expr<S, bool>) -> Self {
         let condition = condition(nav::<S>()).into_raw();
         self.stages.marks.note_expression();
@@ -260,6 +281,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$project": {"_id": 0, "rest": {"$subtract": ["$total", "$paid"]}}}]"#
     /// );
     /// ```
+    #[doc(alias = "$project")]
     pub fn project<P: MakeShape<S>>(self, fields: impl FnOnce(Fields<S>) -> P) -> Pipeline<In, P::Shape, C> {
         let fields = fields(nav::<S>()).into_fields();
         self.stage("$project", fields.into_projection()).then()
@@ -289,6 +311,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$set")]
     pub fn add_fields<P: MakeAdded<S>>(
         self,
         added: impl FnOnce(Fields<S>) -> P,
@@ -315,6 +338,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     r#"[{"$project": {"_id": 0, "total": 1}}, {"$match": {"total": {"$gt": 5}}}]"#
     /// );
     /// ```
+    #[doc(alias = "$project")]
     pub fn select<P: Projection<S> + Field>(self) -> Pipeline<In, P, C> {
         let fields = projection::document::<P, S>();
         let is_renaming = fields.as_ref().is_ok_and(renames);
@@ -337,6 +361,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let addresses = Pipeline::<Person>::new().replace_with(|p| p.address());
     /// assert_eq!(addresses.to_string(), r#"[{"$replaceWith": "$address"}]"#);
     /// ```
+    #[doc(alias = "$replaceWith")]
     pub fn replace_with<E: Operand<S, Value: Embedded>>(
         self,
         value: impl FnOnce(Fields<S>) -> E,
@@ -355,6 +380,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let sorted = Pipeline::<Order>::new().sort(|o| (o.total().desc(), o._id().asc()));
     /// assert_eq!(sorted.to_string(), r#"[{"$sort": {"total": -1, "_id": 1}}]"#);
     /// ```
+    #[doc(alias = "$sort")]
     pub fn sort<K: IntoSort<S>>(self, keys: impl FnOnce(Fields<S>) -> K) -> Self {
         let keys = keys(nav::<S>()).into_sort();
         self.stage("$sort", Ok(Bson::Document(keys)))
@@ -370,6 +396,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let page = Pipeline::<Order>::new().skip(20).limit(10);
     /// assert_eq!(page.to_string(), r#"[{"$skip": 20}, {"$limit": 10}]"#);
     /// ```
+    #[doc(alias = "$limit")]
     pub fn limit(self, count: u32) -> Self {
         self.stage("$limit", Ok(Bson::Int64(count.into())))
     }
@@ -383,6 +410,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// # struct Order { _id: i64 }
     /// assert_eq!(Pipeline::<Order>::new().skip(20).to_string(), r#"[{"$skip": 20}]"#);
     /// ```
+    #[doc(alias = "$skip")]
     pub fn skip(self, count: u32) -> Self {
         self.stage("$skip", Ok(Bson::Int64(count.into())))
     }
@@ -397,6 +425,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let some = Pipeline::<Order>::new().sample(5);
     /// assert_eq!(some.to_string(), r#"[{"$sample": {"size": 5}}]"#);
     /// ```
+    #[doc(alias = "$sample")]
     pub fn sample(self, size: u32) -> Self {
         self.stage("$sample", Ok(doc! { "size": i64::from(size) }.into()))
     }
@@ -426,6 +455,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$facet")]
     pub fn facet<P: MakeFacets<S>>(
         mut self,
         facets: impl FnOnce(fn() -> Pipeline<S>) -> P,

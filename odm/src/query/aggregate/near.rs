@@ -173,6 +173,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$geoNear")]
     pub fn geo_near<P: MakeAdded<S>>(
         mut self,
         mut near: GeoNear<S>,
@@ -204,6 +205,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     r#"[{"$search": {"text": {"query": "copper", "path": "title"}}}, {"$limit": 10}]"#
     /// );
     /// ```
+    #[doc(alias = "$search")]
     pub fn search(mut self, search: impl DocumentItem) -> Self {
         let search = raw_part(search);
         self.stages.marks.note_raw_stage(&search);
@@ -240,6 +242,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$vectorSearch")]
     pub fn vector_search(mut self, mut search: VectorSearch<S>) -> Self {
         self.stages.marks.add(std::mem::take(&mut search.marks), None);
         self.stage("$vectorSearch", search.into_argument())

@@ -11,7 +11,10 @@ use crate::{
     },
     query::aggregate::stages::{ShapeFields, Stages},
     term::expr::Expr,
-    values::codec::{Decode, Value, read},
+    values::{
+        codec::{Decode, Value, read},
+        record::result_types,
+    },
 };
 
 /// A struct that a stage can create. Implemented by [`#[derive(Shape)]`](derive@crate::Shape).
@@ -105,105 +108,32 @@ pub trait MakeFacets<S> {
 pub fn shape_expr<R, S>(fields: ShapeFields) -> Expr<R, S> {
     Expr::from_raw(fields.into_document())
 }
-
-macro_rules! result_types {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident<$($t:ident),*> $fields:ident {
-            $( $(#[$field_doc:meta])* $field:ident $(as $stored:literal)?: $type:ty; )*
-        }
-    )*) => { $(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[non_exhaustive]
-        pub struct $name<$($t),*> {
-            $( $(#[$field_doc])* $(#[serde(rename = $stored)])? pub $field: $type, )*
-        }
-
-        #[doc = concat!("The accessors of [`", stringify!($name), "`].")]
-        pub struct $fields<$($t,)* R, M>(Path<R, $name<$($t),*>, M>);
-
-        impl<$($t: Field,)* R, M: Mode> $fields<$($t,)* R, M> {
-            $(
-                $(#[$field_doc])*
-                pub fn $field(&self) -> <$type as Field>::Nav<R, M> {
-                    <$type as Field>::nav(self.0.step(stored_name!($field $($stored)?)))
-                }
-            )*
-        }
-
-        impl<$($t,)* R, M> Clone for $fields<$($t,)* R, M> {
-            fn clone(&self) -> Self {
-                $fields(self.0.clone())
-            }
-        }
-
-        impl<$($t,)* R, M: Mode> AsPath for $fields<$($t,)* R, M> {
-            type Root = R;
-            type Value = $name<$($t),*>;
-            type Mode = M;
-            fn raw(&self) -> &RawPath {
-                self.0.raw()
-            }
-        }
-
-        impl<$($t: Field),*> Field for $name<$($t),*> {
-            type Nav<R, M: Mode> = $fields<$($t,)* R, M>;
-            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
-                $fields(path)
-            }
-        }
-
-        impl<$($t,)* R, M> Inner for $fields<$($t,)* R, M> {
-            type Accessors = Self;
-            fn inner(&self) -> &Self {
-                self
-            }
-        }
-
-        impl<'de, $($t: Decode<'de>),*> Decode<'de> for $name<$($t),*> {
-            fn decode(value: &Value<'de>) -> Result<Self, DecodeError> {
-                let elements = value.document()?;
-                Ok($name {
-                    $( $field: read::find(elements, stored_name!($field $($stored)?))?, )*
-                })
-            }
-        }
-
-        impl<$($t),*> Projection<$name<$($t),*>> for $name<$($t),*> {}
-        impl<$($t: Field),*> DerivedDocument for $name<$($t),*> {}
-        impl<$($t: Field),*> Shape for $name<$($t),*> {}
-    )* };
-}
-
-macro_rules! stored_name {
-    ($field:ident) => {
-        stringify!($field)
-    };
-    ($field:ident $stored:literal) => {
-        $stored
-    };
-}
-
 result_types! {
     /// A value and the number of documents that have it: the result of
     /// [`count_by`](crate::Pipeline::count_by).
-    Counted<K> CountedFields {
+    [Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize] Counted<K> CountedFields {
         /// The value.
         key as "_id": K;
         /// The number of documents.
         count: i64;
     }
     /// A number of documents: the result of [`count`](crate::Pipeline::count).
-    Count<> CountFields {
+    [Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize] Count<> CountFields {
         /// The number of documents.
         count: i64;
     }
     /// The limits of a bucket, the key of [`bucket_auto`](crate::Pipeline::bucket_auto).
-    BucketRange<T> BucketRangeFields {
+    [Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize] BucketRange<T> BucketRangeFields {
         /// The inclusive lower limit.
         min: T;
         /// The upper limit: exclusive, but inclusive in the last bucket.
         max: T;
     }
 }
+
+impl<K> Projection<Counted<K>> for Counted<K> {}
+impl<K: Field> Shape for Counted<K> {}
+impl Projection<Count> for Count {}
+impl Shape for Count {}
+impl<T> Projection<BucketRange<T>> for BucketRange<T> {}
+impl<T: Field> Shape for BucketRange<T> {}

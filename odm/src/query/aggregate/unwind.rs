@@ -6,10 +6,10 @@ use crate::{
     path::{AsPath, Maybe, Mode, Path, RawPath, Read, Types, field::Field, marker::Array, to_value_path},
     query::aggregate::{
         Pipeline, nav,
-        shape::{MakeGroup, MakeShape, MakeTotal},
+        shape::{Count, Counted, MakeGroup, MakeShape, MakeTotal},
     },
     term::{
-        expr::{Expr, Raw, Single, field_name, reference},
+        expr::{Expr, Operand, Raw, Single, field_name, reference},
         filter::Filter,
         sort::IntoSort,
     },
@@ -55,6 +55,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$unwind")]
     pub fn unwind<A>(
         self,
         array: impl FnOnce(Fields<S>) -> A,
@@ -89,6 +90,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$unwind")]
     pub fn unwind_optional<A>(
         self,
         array: impl FnOnce(Fields<S>) -> A,
@@ -143,6 +145,18 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
         self.map(|pipeline, element| pipeline.match_(|document| filter(document, element)))
     }
 
+    /// See [`Pipeline::filter`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let open: Filter<Order> = Order::fields().status().eq(Status::Open);
+    /// let lines = Pipeline::<Order>::new().unwind(|o| o.lines()).filter(open).count();
+    /// assert!(lines.to_string().contains(r#"{"$match": {"status": {"$eq": "open"}}}"#));
+    /// ```
+    pub fn filter(self, filter: Filter<S>) -> Self {
+        self.map(|pipeline, _| pipeline.filter(filter))
+    }
+
     /// See [`Pipeline::match_expr`].
     ///
     /// ```
@@ -184,6 +198,54 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     /// ```
     pub fn limit(self, count: u32) -> Self {
         self.map(|pipeline, _| pipeline.limit(count))
+    }
+
+    /// See [`Pipeline::skip`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let lines = Pipeline::<Order>::new().unwind(|o| o.lines()).skip(9).count();
+    /// assert!(lines.to_string().contains(r#"{"$skip": 9}"#));
+    /// ```
+    pub fn skip(self, count: u32) -> Self {
+        self.map(|pipeline, _| pipeline.skip(count))
+    }
+
+    /// See [`Pipeline::sample`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let lines = Pipeline::<Order>::new().unwind(|o| o.lines()).sample(9).count();
+    /// assert!(lines.to_string().contains(r#"{"$sample": {"size": 9}}"#));
+    /// ```
+    pub fn sample(self, size: u32) -> Self {
+        self.map(|pipeline, _| pipeline.sample(size))
+    }
+
+    /// See [`Pipeline::count_by`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let skus = Pipeline::<Order>::new().unwind(|o| o.lines()).count_by(|_, line| line.sku());
+    /// assert_eq!(skus.to_string(), r#"[{"$unwind": "$lines"}, {"$sortByCount": "$lines.sku"}]"#);
+    /// ```
+    pub fn count_by<K: Operand<S, Value: Field>>(
+        self,
+        key: impl FnOnce(Fields<S>, T::Nav<S, M>) -> K,
+    ) -> Pipeline<In, Counted<K::Value>, C> {
+        let element = self.element();
+        self.pipeline.count_by(|document| key(document, element))
+    }
+
+    /// See [`Pipeline::count`]: the number of elements.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let lines = Pipeline::<Order>::new().unwind(|o| o.lines()).count();
+    /// assert_eq!(lines.to_string(), r#"[{"$unwind": "$lines"}, {"$count": "count"}]"#);
+    /// ```
+    pub fn count(self) -> Pipeline<In, Count, C> {
+        self.pipeline.count()
     }
 
     /// See [`Pipeline::project`].

@@ -51,6 +51,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$setWindowFields")]
     pub fn window<K: Operand<S>, O: IntoSort<S>, P: MakeAdded<S>>(
         self,
         partition: impl FnOnce(Fields<S>) -> K,
@@ -123,6 +124,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$densify")]
     pub fn densify<A>(self, field: impl FnOnce(Fields<S>) -> A, densify: Densify<S>) -> Self
     where
         A: AsPath<Root = S, Mode: Single, Value: Ordered>,
@@ -153,6 +155,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$fill")]
     pub fn fill(self, fill: Fill<S>) -> Self {
         self.stage("$fill", fill.into_argument())
     }

@@ -210,6 +210,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
+    #[doc(alias = "$merge")]
     pub fn merge_into(self, merge: Merge) -> Pipeline<In, Written, C> {
         self.with_own_fields()
             .stage(
@@ -234,6 +235,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// let sorted = Pipeline::<Order>::new().sort(|o| o.total().asc()).out();
     /// assert_eq!(sorted.to_string(), r#"[{"$sort": {"total": 1}}, {"$out": "orders"}]"#);
     /// ```
+    #[doc(alias = "$out")]
     pub fn out(self) -> Pipeline<In, Written, C> {
         self.out_to(S::COLLECTION)
     }

@@ -30,7 +30,7 @@ enum Form {
 const UNCHANGING: [&str; 5] = ["$match", "$sort", "$limit", "$skip", "$sample"];
 
 /// The stages that create documents of other fields.
-const CREATING: [&str; 8] = [
+const CREATING: [&str; 10] = [
     "$project",
     "$group",
     "$replaceWith",
@@ -39,6 +39,8 @@ const CREATING: [&str; 8] = [
     "$bucketAuto",
     "$sortByCount",
     "$count",
+    "$collStats",
+    "$indexStats",
 ];
 
 /// The stages that add fields to the documents, or move their values.

@@ -25,7 +25,7 @@ pub(in crate::query) fn check<'s, D: Model>(
     let schema = behavior.schema.map(|schema| schema.field);
     let kept = [behavior.version, behavior.created_at, schema];
     if kept.iter().all(Option::is_none) && encrypted.is_empty() && fixed.is_empty() && !gets_id {
-        return Ok(());
+        return check_update_time(stages, behavior.updated_at);
     }
     let maintained = kept
         .into_iter()
@@ -53,10 +53,28 @@ pub(in crate::query) fn check<'s, D: Model>(
             return Err(Rows::fixed_field(field));
         }
         if let Some(field) = maintained.clone().find(|field| is_changed(field)) {
-            let reason =
-                "the stages of an update cannot change this field, which the ODM maintains; use operators";
-            return Err(Error::update(field, reason));
+            return Err(Error::update(field, MAINTAINED));
         }
+    }
+    Ok(())
+}
+
+const MAINTAINED: &str =
+    "the stages of an update cannot change this field, which the ODM maintains; use operators";
+
+/// Rejects stages that set the time of the update, which the ODM sets after them.
+fn check_update_time<'s>(
+    mut stages: impl Iterator<Item = &'s Document>,
+    updated_at: Option<&'static str>,
+) -> Result<()> {
+    let Some(field) = updated_at else {
+        return Ok(());
+    };
+    let names_it = |(operator, argument): (&String, &Bson)| {
+        changed(operator, argument).is_some_and(|names| names.contains(&field))
+    };
+    if stages.any(|stage| stage.iter().any(names_it)) {
+        return Err(Error::update(field, MAINTAINED));
     }
     Ok(())
 }

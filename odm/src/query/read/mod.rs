@@ -8,3 +8,4 @@ pub(crate) mod one;
 pub(crate) mod page;
 pub(crate) mod token;
 pub(crate) mod token_key;
+pub(crate) mod totals;

@@ -182,7 +182,7 @@ impl<D: Model, T: Output, L> FindWith<'_, D, T, L> {
         loading: &'s mut Loading<'_>,
     ) -> Result<Find<'s, D, T>> {
         let find = &self.find;
-        if find.options.__restricts_number() {
+        if find.options.__range() != (None, None) {
             return Err(Error::argument(
                 "`limit` and `skip` of the query of a relation would count the documents of all parents together: use `per_parent(..)`",
             ));

@@ -30,7 +30,7 @@ pub struct Acc<R, T> {
 }
 
 impl<R, T> Acc<R, T> {
-    fn from_raw(raw: Raw) -> Self {
+    pub(crate) fn from_raw(raw: Raw) -> Self {
         Acc {
             raw,
             types: PhantomData,
@@ -123,6 +123,12 @@ pub trait Summed: Number {
     fn of_nulls(raw: Raw) -> Raw {
         raw
     }
+    /// The sum of no values.
+    #[doc(hidden)]
+    #[must_use]
+    fn zero() -> Bson {
+        Bson::Int32(0)
+    }
     /// A sum that can be of no values: it is an Int32 then, which does not decode as a Decimal128.
     #[doc(hidden)]
     fn total(sum: Raw) -> Raw {
@@ -146,6 +152,9 @@ summed! {
 impl Summed for Decimal128 {
     type Sum = Decimal128;
     type Average = Decimal128;
+    fn zero() -> Bson {
+        zero()
+    }
     fn of_nulls(raw: Raw) -> Raw {
         raw.map(|raw| doc! { "$ifNull": [raw, zero()] }.into())
     }
@@ -162,6 +171,9 @@ fn zero() -> Bson {
 impl<T: Summed> Summed for Option<T> {
     type Sum = T::Sum;
     type Average = Option<T::Average>;
+    fn zero() -> Bson {
+        T::zero()
+    }
     fn summand(raw: Raw) -> Raw {
         T::of_nulls(raw)
     }
@@ -179,6 +191,7 @@ impl<T: Summed> Summed for Option<T> {
 /// # use marula::expr::{lit, sum};
 /// assert_eq!(sum(lit::<(), i32>(2)).to_string(), r#"{"$sum": 2}"#);
 /// ```
+#[doc(alias = "$sum")]
 pub fn sum<R, T: Summed<Sum = S>, S>(value: impl Operand<R, Value = T>) -> Acc<R, S> {
     one("$sum", T::summand(value.into_operand().into_raw()))
 }
@@ -190,6 +203,7 @@ pub fn sum<R, T: Summed<Sum = S>, S>(value: impl Operand<R, Value = T>) -> Acc<R
 /// # use marula::expr::{avg, lit};
 /// assert_eq!(avg(lit::<(), i32>(2)).to_string(), r#"{"$avg": 2}"#);
 /// ```
+#[doc(alias = "$avg")]
 pub fn avg<R, T: Summed<Average = A>, A>(value: impl Operand<R, Value = T>) -> Acc<R, A> {
     one("$avg", value.into_operand().into_raw())
 }
@@ -212,6 +226,7 @@ macro_rules! accumulators {
         #[doc = concat!("let value = ", stringify!($name), "(lit::<(), i32>(2));")]
         #[doc = concat!("assert_eq!(value.to_string(), r#\"{\"", $operator, "\": 2}\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R, E: Operand<R>>(value: E) -> Acc<R, $out>
         where
             E::Value: $($bound)*,
@@ -261,6 +276,7 @@ fn sorted(operator: &str, n: Option<u32>, sort: Document, value: Raw) -> Raw {
 ///     r#"{"$top": {"sortBy": {"total": -1}, "output": "$_id"}}"#
 /// );
 /// ```
+#[doc(alias = "$top")]
 pub fn top<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::Value> {
     Acc::from_raw(sorted(
         "$top",
@@ -284,6 +300,7 @@ pub fn top<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::Valu
 ///     r#"{"$bottom": {"sortBy": {"total": -1}, "output": "$_id"}}"#
 /// );
 /// ```
+#[doc(alias = "$bottom")]
 pub fn bottom<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::Value> {
     Acc::from_raw(sorted(
         "$bottom",
@@ -307,6 +324,7 @@ pub fn bottom<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::V
 ///     r#"{"$topN": {"sortBy": {"total": -1}, "output": "$_id", "n": 3}}"#
 /// );
 /// ```
+#[doc(alias = "$topN")]
 pub fn top_n<R, E: Operand<R>>(n: u32, sort: impl IntoSort<R>, value: E) -> Acc<R, Vec<E::Value>> {
     Acc::from_raw(sorted(
         "$topN",
@@ -330,6 +348,7 @@ pub fn top_n<R, E: Operand<R>>(n: u32, sort: impl IntoSort<R>, value: E) -> Acc<
 ///     r#"{"$bottomN": {"sortBy": {"total": -1}, "output": "$_id", "n": 3}}"#
 /// );
 /// ```
+#[doc(alias = "$bottomN")]
 pub fn bottom_n<R, E: Operand<R>>(n: u32, sort: impl IntoSort<R>, value: E) -> Acc<R, Vec<E::Value>> {
     Acc::from_raw(sorted(
         "$bottomN",
@@ -376,6 +395,7 @@ macro_rules! position {
         #[doc = concat!("let position = marula::expr::", stringify!($name), "::<()>();")]
         #[doc = concat!("assert_eq!(position.to_string(), r#\"{\"", $operator, "\": {}}\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R>() -> Expr<R, i64> {
             Expr::unchecked(doc! { $operator: {} })
         }
@@ -400,6 +420,7 @@ position! {
 /// let previous = shift(lit::<(), i32>(2), -1);
 /// assert_eq!(previous.to_string(), r#"{"$shift": {"output": 2, "by": -1, "default": null}}"#);
 /// ```
+#[doc(alias = "$shift")]
 pub fn shift<R, E: Operand<R>>(value: E, by: i32) -> Expr<R, Option<E::Value>> {
     let value = value.into_operand().into_raw();
     Expr::from_raw(value.map(|v| doc! { "$shift": { "output": v, "by": by, "default": Bson::Null } }.into()))
@@ -413,6 +434,7 @@ macro_rules! scores {
         #[doc = concat!("let score = marula::expr::", stringify!($name), "::<()>();")]
         #[doc = concat!("assert_eq!(score.to_string(), r#\"{\"$meta\": \"", $meta, "\"}\"#);")]
         /// ```
+        #[doc(alias = "$meta")]
         pub fn $name<R>() -> Expr<R, f64> {
             Expr::unchecked(doc! { "$meta": $meta })
         }

@@ -54,6 +54,7 @@ pub type ItemNav<A, R> = <<A as List>::Item as Field>::Nav<R, Variable>;
 /// let count = size(lit::<(), Vec<i32>>([1, 2]));
 /// assert_eq!(count.to_string(), r#"{"$size": {"$literal": [1, 2]}}"#);
 /// ```
+#[doc(alias = "$size")]
 pub fn size<R, A: Operand<R, Value: List>>(array: A) -> Expr<R, i32> {
     call("$size", [array.into_operand().into_raw()])
 }
@@ -88,6 +89,7 @@ fn each<T: Field, R, B: Operand<R>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$map")]
 pub fn map<R, A: Operand<R, Value: List>, B: Operand<R>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,
@@ -113,6 +115,7 @@ pub fn map<R, A: Operand<R, Value: List>, B: Operand<R>>(
 ///     r#"{"$filter": {"input": "$scores", "as": "v0", "cond": {"$gt": ["$$v0", 90]}}}"#
 /// );
 /// ```
+#[doc(alias = "$filter")]
 pub fn filter<R, A: Operand<R, Value: List>>(
     array: A,
     condition: impl FnOnce(ItemNav<A::Value, R>) -> Expr<R, bool>,
@@ -141,6 +144,7 @@ pub fn filter<R, A: Operand<R, Value: List>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$anyElementTrue")]
 pub fn any_of<R, A: Operand<R, Value: List>>(
     array: A,
     condition: impl FnOnce(ItemNav<A::Value, R>) -> Expr<R, bool>,
@@ -167,6 +171,7 @@ pub fn any_of<R, A: Operand<R, Value: List>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$allElementsTrue")]
 pub fn all_of<R, A: Operand<R, Value: List>>(
     array: A,
     condition: impl FnOnce(ItemNav<A::Value, R>) -> Expr<R, bool>,
@@ -193,6 +198,7 @@ pub fn all_of<R, A: Operand<R, Value: List>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$sum")]
 pub fn sum_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,
@@ -220,6 +226,7 @@ pub fn sum_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
 ///     r#"{"$avg": {"$map": {"input": "$scores", "as": "v0", "in": "$$v0"}}}"#
 /// );
 /// ```
+#[doc(alias = "$avg")]
 pub fn avg_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,
@@ -244,6 +251,7 @@ pub fn avg_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$min")]
 pub fn min_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,
@@ -268,6 +276,7 @@ pub fn min_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$max")]
 pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,
@@ -294,6 +303,7 @@ pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$reduce")]
 pub fn reduce<R, A: Operand<R, Value: List>, S: Operand<R>, B: IntoExpr<R, S::Value>>(
     array: A,
     initial: S,
@@ -329,6 +339,7 @@ pub fn reduce<R, A: Operand<R, Value: List>, S: Operand<R>, B: IntoExpr<R, S::Va
 /// let last = element_at(Game::fields().scores(), -1);
 /// assert_eq!(last.to_string(), r#"{"$arrayElemAt": ["$scores", -1]}"#);
 /// ```
+#[doc(alias = "$arrayElemAt")]
 pub fn element_at<R, A: Operand<R, Value: List>>(
     array: A,
     index: impl IntoExpr<R, i32>,
@@ -349,6 +360,7 @@ pub fn element_at<R, A: Operand<R, Value: List>>(
 /// let perfect = contains(Game::fields().scores(), 100);
 /// assert_eq!(perfect.to_string(), r#"{"$in": [100, "$scores"]}"#);
 /// ```
+#[doc(alias = "$in")]
 pub fn contains<R, A: Operand<R, Value: List>>(
     array: A,
     value: impl IntoExpr<R, <A::Value as List>::Item>,
@@ -369,6 +381,7 @@ pub fn contains<R, A: Operand<R, Value: List>>(
 /// let first = slice(Game::fields().scores(), 3);
 /// assert_eq!(first.to_string(), r#"{"$slice": ["$scores", 3]}"#);
 /// ```
+#[doc(alias = "$slice")]
 pub fn slice<R, A: Operand<R, Value: List>>(
     array: A,
     count: impl IntoExpr<R, i32>,
@@ -389,6 +402,7 @@ pub fn slice<R, A: Operand<R, Value: List>>(
 /// let newest = reverse(Game::fields().scores());
 /// assert_eq!(newest.to_string(), r#"{"$reverseArray": "$scores"}"#);
 /// ```
+#[doc(alias = "$reverseArray")]
 pub fn reverse<R, A: Operand<R, Value: List>>(array: A) -> Expr<R, Vec<<A::Value as List>::Item>> {
     call("$reverseArray", [array.into_operand().into_raw()])
 }
@@ -403,6 +417,7 @@ pub fn reverse<R, A: Operand<R, Value: List>>(array: A) -> Expr<R, Vec<<A::Value
 /// let sorted = sort_array(Game::fields().scores(), Direction::Descending);
 /// assert_eq!(sorted.to_string(), r#"{"$sortArray": {"input": "$scores", "sortBy": -1}}"#);
 /// ```
+#[doc(alias = "$sortArray")]
 pub fn sort_array<R, A: Operand<R, Value: List>>(
     array: A,
     direction: Direction,
@@ -431,6 +446,7 @@ pub fn sort_array<R, A: Operand<R, Value: List>>(
 ///     r#"{"$sortArray": {"input": "$lines", "sortBy": {"price": 1}}}"#
 /// );
 /// ```
+#[doc(alias = "$sortArray")]
 pub fn sort_array_by<R, A: Operand<R, Value: List>, K: IntoSort<<A::Value as List>::Item>>(
     array: A,
     keys: impl FnOnce(crate::path::field::Fields<<A::Value as List>::Item>) -> K,
@@ -458,6 +474,7 @@ macro_rules! sets {
         #[doc = concat!("let value = expr::", stringify!($name), "(g.a(), g.b());")]
         #[doc = concat!("assert_eq!(value.to_string(), r#\"{\"", $operator, "\": [\"$a\", \"$b\"]}\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R, A: Operand<R, Value: List>, B>(a: A, b: B) -> Expr<R, $out>
         where
             B: Operand<R, Value: List<Item = <A::Value as List>::Item>>,
@@ -476,6 +493,8 @@ sets! {
     /// The distinct elements of `a` that `b` does not contain, in no particular order
     /// (`$setDifference`).
     set_difference "$setDifference" Vec<<A::Value as List>::Item>;
+    /// Whether both arrays have the same distinct elements (`$setEquals`).
+    set_equals "$setEquals" bool;
     /// Whether `b` contains all elements of `a` (`$setIsSubset`).
     is_subset "$setIsSubset" bool;
 }

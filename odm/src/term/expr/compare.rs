@@ -5,7 +5,7 @@ use std::ops::{BitAnd, BitOr, Not};
 use crate::{
     base::bson::{Bson, Document, doc},
     path::marker::{Nullable, Ordered},
-    term::expr::{Expr, IntoExpr, Operand, Raw, call, list},
+    term::expr::{Expr, IntoExpr, Operand, Raw, call, list, with_variable},
     values::value::IntoValue,
 };
 
@@ -18,6 +18,7 @@ macro_rules! comparisons {
         #[doc = concat!("let condition = ", stringify!($name), "(lit::<(), i32>(1), 2);")]
         #[doc = concat!("assert_eq!(condition.to_string(), r#\"{\"", $operator, "\": [1, 2]}\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R, A: Operand<R>>(a: A, b: impl IntoExpr<R, A::Value>) -> Expr<R, bool>
         where
             A::Value: $($bound)*,
@@ -49,6 +50,7 @@ comparisons! {
 /// let all = and([lit::<(), bool>(true), lit(false)]);
 /// assert_eq!(all.to_string(), r#"{"$and": [true, false]}"#);
 /// ```
+#[doc(alias = "$and")]
 pub fn and<R>(all: impl IntoIterator<Item = Expr<R, bool>>) -> Expr<R, bool> {
     list("$and", &mut all.into_iter().map(Expr::into_raw))
 }
@@ -60,6 +62,7 @@ pub fn and<R>(all: impl IntoIterator<Item = Expr<R, bool>>) -> Expr<R, bool> {
 /// let any = or([lit::<(), bool>(true), lit(false)]);
 /// assert_eq!(any.to_string(), r#"{"$or": [true, false]}"#);
 /// ```
+#[doc(alias = "$or")]
 pub fn or<R>(any: impl IntoIterator<Item = Expr<R, bool>>) -> Expr<R, bool> {
     list("$or", &mut any.into_iter().map(Expr::into_raw))
 }
@@ -70,6 +73,7 @@ pub fn or<R>(any: impl IntoIterator<Item = Expr<R, bool>>) -> Expr<R, bool> {
 /// # use marula::expr::{not, lit};
 /// assert_eq!(not(lit::<(), bool>(true)).to_string(), r#"{"$not": true}"#);
 /// ```
+#[doc(alias = "$not")]
 pub fn not<R>(condition: impl IntoExpr<R, bool>) -> Expr<R, bool> {
     call("$not", [condition.into_expr().into_raw()])
 }
@@ -129,6 +133,7 @@ pub fn is_null<R, A: Operand<R, Value: Nullable>>(value: A) -> Expr<R, bool> {
 /// let value = if_null(lit::<(), Option<i32>>(None::<i32>), 5);
 /// assert_eq!(value.to_string(), r#"{"$ifNull": [null, 5]}"#);
 /// ```
+#[doc(alias = "$ifNull")]
 pub fn if_null<R, A: Operand<R, Value: Nullable<Inner = T>>, T>(
     value: A,
     default: impl IntoExpr<R, T>,
@@ -146,6 +151,7 @@ pub fn if_null<R, A: Operand<R, Value: Nullable<Inner = T>>, T>(
 /// let size = cond(gt(lit::<(), i32>(5), 3), "large", "small");
 /// assert_eq!(size.to_string(), r#"{"$cond": [{"$gt": [5, 3]}, "large", "small"]}"#);
 /// ```
+#[doc(alias = "$cond")]
 pub fn cond<R, A: Operand<R>>(
     condition: impl IntoExpr<R, bool>,
     then: A,
@@ -174,6 +180,7 @@ pub fn cond<R, A: Operand<R>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$switch")]
 pub fn switch<R, T>(
     branches: impl IntoIterator<Item = (Expr<R, bool>, Expr<R, T>)>,
     default: impl IntoExpr<R, T>,
@@ -243,4 +250,47 @@ fn ranges(value: Raw, boundaries: Result<Vec<Bson>, Box<crate::Error>>, default:
         switch.insert("default", default?);
     }
     Ok(doc! { "$switch": switch }.into())
+}
+
+/// The order of two values (`$cmp`): -1, 0 or 1 if `a` is less than, equal to or greater than `b`.
+///
+/// ```
+/// # use marula::expr::{compare, lit};
+/// assert_eq!(compare(lit::<(), i32>(1), 2).to_string(), r#"{"$cmp": [1, 2]}"#);
+/// ```
+#[doc(alias = "$cmp")]
+pub fn compare<R, A: Operand<R, Value: Ordered>>(a: A, b: impl IntoExpr<R, A::Value>) -> Expr<R, i32> {
+    call("$cmp", [a.into_operand().into_raw(), b.into_expr().into_raw()])
+}
+
+/// A value computed from another one, which is computed once (`$let`): the closure takes the accessors of the value.
+///
+/// ```
+/// # use marula::{Document, expr::*, prelude::*};
+/// # #[derive(Document)]
+/// # #[document(collection = "games")]
+/// # struct Game { _id: i64, score: i64 }
+/// let capped = let_in(Game::fields().score() * 2, |double| cond(gt(&double, 10), 10_i64, &double));
+/// # let capped: Expr<Game, i64> = capped;
+/// assert_eq!(
+///     capped.to_string(),
+///     concat!(
+///         r#"{"$let": {"vars": {"v0": {"$multiply": ["$score", 2]}}, "#,
+///         r#""in": {"$cond": [{"$gt": ["$$v0", 10]}, 10, "$$v0"]}}}"#
+///     )
+/// );
+/// ```
+#[doc(alias = "$let")]
+pub fn let_in<R, A: Operand<R>, B: Operand<R>>(
+    value: A,
+    body: impl FnOnce(Expr<R, A::Value>) -> B,
+) -> Expr<R, B::Value> {
+    let value = value.into_operand().into_raw();
+    with_variable("v", |name| {
+        let body = body(Expr::unchecked(format!("$${name}")))
+            .into_operand()
+            .into_raw();
+        let all = || Ok(doc! { "$let": { "vars": { name: value? }, "in": body? } }.into());
+        Expr::from_raw(all())
+    })
 }

@@ -1,7 +1,7 @@
 //! Operators of dates. Dates are in UTC unless a time zone is given.
 
 use crate::{
-    base::bson::{Bson, DateTime},
+    base::bson::{Bson, DateTime, doc},
     term::expr::{Expr, IntoExpr, Operand, call, named},
 };
 
@@ -32,6 +32,7 @@ macro_rules! parts {
         #[doc = concat!("let part = ", stringify!($name), "(now::<()>());")]
         #[doc = concat!("assert_eq!(part.to_string(), r#\"{\"", $operator, "\": \"$$NOW\"}\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R, A: Operand<R, Value: DatePart>>(date: A) -> Expr<R, <A::Value as DatePart>::With<i32>> {
             call($operator, [date.into_operand().into_raw()])
         }
@@ -48,6 +49,15 @@ parts! {
     day_of_week "$dayOfWeek";
     /// The day of the year, from 1 to 366 (`$dayOfYear`).
     day_of_year "$dayOfYear";
+    /// The week of the year, from 0 to 53; weeks start on Sunday, and days before the first Sunday are in week 0
+    /// (`$week`).
+    week "$week";
+    /// The week of the year in ISO 8601, from 1 to 53; weeks start on Monday (`$isoWeek`).
+    iso_week "$isoWeek";
+    /// The year of the week in ISO 8601 (`$isoWeekYear`), which differs from [`year`] on some days around the new year.
+    iso_week_year "$isoWeekYear";
+    /// The day of the week in ISO 8601, from 1 (Monday) to 7 (`$isoDayOfWeek`).
+    iso_day_of_week "$isoDayOfWeek";
     /// The hour, from 0 to 23 (`$hour`).
     hour "$hour";
     /// The minute, from 0 to 59 (`$minute`).
@@ -108,6 +118,7 @@ fn unit(unit: Unit) -> Option<crate::term::expr::Raw> {
 /// let today = date_trunc(now::<()>(), Unit::Day);
 /// assert_eq!(today.to_string(), r#"{"$dateTrunc": {"date": "$$NOW", "unit": "day"}}"#);
 /// ```
+#[doc(alias = "$dateTrunc")]
 pub fn date_trunc<R, A: Operand<R, Value: DatePart>>(date: A, to: Unit) -> Expr<R, A::Value> {
     named(
         "$dateTrunc",
@@ -154,6 +165,7 @@ pub fn date_trunc_in<R, A: Operand<R, Value: DatePart>>(
 ///     r#"{"$dateAdd": {"startDate": "$$NOW", "unit": "day", "amount": -1}}"#
 /// );
 /// ```
+#[doc(alias = "$dateAdd")]
 pub fn date_add<R, A: Operand<R, Value: DatePart>>(
     date: A,
     units: Unit,
@@ -161,6 +173,32 @@ pub fn date_add<R, A: Operand<R, Value: DatePart>>(
 ) -> Expr<R, A::Value> {
     named(
         "$dateAdd",
+        [
+            ("startDate", Some(date.into_operand().into_raw())),
+            ("unit", unit(units)),
+            ("amount", Some(amount.into_expr().into_raw())),
+        ],
+    )
+}
+
+/// A date minus a number of units, which can be negative (`$dateSubtract`, MongoDB 5.0+).
+///
+/// ```
+/// # use marula::expr::{Unit, date_subtract, now};
+/// let yesterday = date_subtract(now::<()>(), Unit::Day, 1);
+/// assert_eq!(
+///     yesterday.to_string(),
+///     r#"{"$dateSubtract": {"startDate": "$$NOW", "unit": "day", "amount": 1}}"#
+/// );
+/// ```
+#[doc(alias = "$dateSubtract")]
+pub fn date_subtract<R, A: Operand<R, Value: DatePart>>(
+    date: A,
+    units: Unit,
+    amount: impl IntoExpr<R, i64>,
+) -> Expr<R, A::Value> {
+    named(
+        "$dateSubtract",
         [
             ("startDate", Some(date.into_operand().into_raw())),
             ("unit", unit(units)),
@@ -184,6 +222,7 @@ pub fn date_add<R, A: Operand<R, Value: DatePart>>(
 ///     )
 /// );
 /// ```
+#[doc(alias = "$dateDiff")]
 pub fn date_diff<R, A: Operand<R, Value: DatePart>>(
     start: A,
     end: impl IntoExpr<R, DateTime>,
@@ -209,6 +248,7 @@ pub fn date_diff<R, A: Operand<R, Value: DatePart>>(
 ///     r#"{"$dateToString": {"date": "$$NOW", "format": "%Y-%m-%d"}}"#
 /// );
 /// ```
+#[doc(alias = "$dateToString")]
 pub fn format_date<R, A: Operand<R, Value: DatePart>>(
     date: A,
     format: &str,
@@ -229,4 +269,15 @@ pub fn format_date<R, A: Operand<R, Value: DatePart>>(
 /// ```
 pub fn now<R>() -> Expr<R, DateTime> {
     Expr::unchecked("$$NOW")
+}
+
+/// The time of the server when the expression is computed, another one for each document (`$currentDate`, MongoDB 8.2+);
+/// see [`now`].
+///
+/// ```
+/// assert_eq!(marula::expr::current_date::<()>().to_string(), r#"{"$currentDate": {}}"#);
+/// ```
+#[doc(alias = "$currentDate")]
+pub fn current_date<R>() -> Expr<R, DateTime> {
+    Expr::unchecked(doc! { "$currentDate": {} })
 }

@@ -54,6 +54,63 @@
 //! [`is_null`]; in the inner documents of a group's key they are two groups, and [`push`] leaves missing
 //! values out. [`if_null`] makes them equal.
 //!
+//! # Operators
+//!
+//! | operators of MongoDB | here |
+//! |---|---|
+//! | `$add`, `$subtract`, `$multiply`, `$divide`, `$mod` | `+`, `-`, `*`, `/`, [`modulo`] |
+//! | `$abs`, `$ceil`, `$floor`, `$round`, `$trunc` | [`abs`], [`ceil`], [`floor`], [`round`], [`trunc`] |
+//! | `$exp`, `$ln`, `$log`, `$log10`, `$pow`, `$sqrt`, `$sigmoid`, `$rand` | [`exp`], [`ln`], [`log`], [`log10`], [`pow`], [`sqrt`], [`sigmoid`], [`random`] |
+//! | `$sin`, `$cos`, `$tan`, `$sinh`, `$cosh`, `$tanh` | [`sin`], [`cos`], [`tan`], [`sinh`], [`cosh`], [`tanh`] |
+//! | `$asin`, `$acos`, `$atan`, `$atan2`, `$asinh`, `$acosh`, `$atanh` | [`asin`], [`acos`], [`atan`], [`atan2`], [`asinh`], [`acosh`], [`atanh`] |
+//! | `$degreesToRadians`, `$radiansToDegrees` | [`to_radians`], [`to_degrees`] |
+//! | `$bitAnd`, `$bitOr`, `$bitXor`, `$bitNot` | [`bit_and`], [`bit_or`], [`bit_xor`], [`bit_not`] |
+//! | `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$cmp` | [`eq`], [`ne`], [`gt`], [`gte`], [`lt`], [`lte`], [`compare`] |
+//! | `$and`, `$or`, `$not` | [`and`], [`or`], [`not`]; `&`, `\|`, `!` |
+//! | `$cond`, `$switch`, `$ifNull`, `$let`, `$literal` | [`cond`], [`switch`], [`bucket`], [`if_null`], [`let_in`], [`lit`] |
+//! | `$concat`, `$split`, `$toLower`, `$toUpper` | [`concat`], [`split`], [`to_lower`], [`to_upper`] |
+//! | `$trim`, `$ltrim`, `$rtrim` | [`trim`], [`trim_chars`], [`trim_start`], [`trim_end`] |
+//! | `$replaceOne`, `$replaceAll`, `$strcasecmp` | [`replace_first`], [`replace_all`], [`compare_ignore_case`] |
+//! | `$strLenCP`, `$substrCP`, `$indexOfCP` | [`char_count`], [`substring`], [`index_of_text`] |
+//! | `$strLenBytes`, `$substrBytes`, `$indexOfBytes` | [`byte_count`], [`substring_bytes`], [`index_of_bytes`] |
+//! | `$regexMatch`, `$regexFind`, `$regexFindAll` | [`regex_match`], [`regex_find`], [`regex_find_all`] |
+//! | `$size`, `$in`, `$isArray`, `$indexOfArray` | [`size`], [`contains`], [`is_array`], [`index_of`] |
+//! | `$map`, `$filter`, `$reduce`, `$anyElementTrue`, `$allElementsTrue` | [`map`], [`filter`](fn@filter), [`reduce`], [`any_of`], [`all_of`] |
+//! | `$arrayElemAt`, `$first`, `$last`, `$slice` | [`element_at`], [`first_element`], [`last_element`], [`slice`], [`slice_from`] |
+//! | `$firstN`, `$lastN`, `$maxN`, `$minN` | [`first_elements`], [`last_elements`], [`greatest_elements`], [`least_elements`] |
+//! | `$concatArrays`, `$reverseArray`, `$sortArray`, `$range`, `$zip` | [`concat_arrays`], [`reverse`], [`sort_array`], [`sort_array_by`], [`range`], [`zip`], [`zip_longest`] |
+//! | `$setUnion`, `$setIntersection`, `$setDifference`, `$setEquals`, `$setIsSubset` | [`set_union`], [`set_intersection`], [`set_difference`], [`set_equals`], [`is_subset`] |
+//! | `$sum`, `$avg`, `$min`, `$max` of an array | [`sum_of`], [`avg_of`], [`min_of`], [`max_of`] |
+//! | `$stdDevPop`, `$stdDevSamp`, `$percentile`, `$median` of an array | [`std_dev_pop_of`], [`std_dev_samp_of`], [`percentiles_of`], [`median_of`] |
+//! | `$mergeObjects`, `$objectToArray`, `$arrayToObject` | [`merge_objects`], [`object_to_array`], [`fields_of`], [`array_to_object`] |
+//! | `$getField`, `$setField`, `$unsetField` | [`get_field`], [`set_field`], [`unset_field`] |
+//! | `$year`, `$month`, `$week`, `$dayOfYear`, `$dayOfMonth`, `$dayOfWeek` | [`year`], [`month`], [`week`], [`day_of_year`], [`day_of_month`], [`day_of_week`] |
+//! | `$isoWeekYear`, `$isoWeek`, `$isoDayOfWeek` | [`iso_week_year`], [`iso_week`], [`iso_day_of_week`] |
+//! | `$hour`, `$minute`, `$second`, `$millisecond` | [`hour`], [`minute`], [`second`], [`millisecond`] |
+//! | `$dateAdd`, `$dateSubtract`, `$dateDiff`, `$dateTrunc` | [`date_add`], [`date_subtract`], [`date_diff`], [`date_trunc`], [`date_trunc_in`] |
+//! | `$dateFromParts`, `$dateToParts` | [`date_of`], [`date_of_iso_week`], [`date_from_parts`], [`date_to_parts`] |
+//! | `$dateFromString`, `$dateToString` | [`parse_date`], [`try_parse_date`], [`format_date`] |
+//! | `$currentDate`, `$tsSecond`, `$tsIncrement` | [`current_date`], [`now`], [`timestamp_seconds`], [`timestamp_increment`] |
+//! | `$convert`, `$toBool`, `$toInt`, `$toLong`, `$toDouble`, `$toDecimal` | [`convert`], [`convert_or`], [`to_bool`], [`to_int`], [`to_long`], [`to_double`], [`to_decimal`] |
+//! | `$toString`, `$toDate`, `$toObjectId`, `$toUUID` | [`to_text`], [`to_date`], [`to_object_id`], [`to_uuid`] |
+//! | `$type`, `$isNumber`, `$bsonSize`, `$binarySize`, `$toHashedIndexKey` | [`type_name`], [`is_number`], [`bson_size`], [`binary_size`], [`hashed_index_key`] |
+//! | `$meta` | [`text_score`], [`search_score`], [`vector_search_score`] |
+//!
+//! Accumulators and functions of windows:
+//!
+//! | operators of MongoDB | here |
+//! |---|---|
+//! | `$sum`, `$avg`, `$min`, `$max`, `$count` | [`sum`], [`avg`], [`min`], [`max`], [`count`] |
+//! | `$first`, `$last`, `$firstN`, `$lastN`, `$maxN`, `$minN` | [`first`], [`last`], [`first_n`], [`last_n`], [`max_n`], [`min_n`] |
+//! | `$top`, `$topN`, `$bottom`, `$bottomN` | [`top`], [`top_n`], [`bottom`], [`bottom_n`] |
+//! | `$push`, `$addToSet`, `$concatArrays`, `$setUnion`, `$mergeObjects` | [`push`], [`add_to_set`], [`concat_all`], [`union_all`], [`merged`] |
+//! | `$stdDevPop`, `$stdDevSamp`, `$percentile`, `$median` | [`std_dev_pop`], [`std_dev_samp`], [`percentiles`], [`median`](fn@median) |
+//! | `$rank`, `$denseRank`, `$documentNumber`, `$shift` | [`rank`], [`dense_rank`], [`document_number`], [`shift`] |
+//! | `$derivative`, `$integral`, `$expMovingAvg` | [`derivative`], [`integral`], [`exp_moving_avg`], [`exp_moving_avg_by`] |
+//! | `$covariancePop`, `$covarianceSamp` | [`covariance_pop`], [`covariance_samp`] |
+//! | `$linearFill`, `$locf`, `$minMaxScaler` | [`linear_fill`], [`locf`], [`min_max_scaler`] |
+//! | an accumulator of a window | [`over`], [`over_range`] |
+//!
 //! # Other expressions
 //!
 //! [`Expr::raw`] takes any expression, and [`Expr::retype`] states another type. Neither is
@@ -62,11 +119,17 @@
 mod accumulate;
 mod array;
 mod compare;
+mod convert;
 mod date;
+mod date_parts;
+mod elements;
 mod literal;
 mod number;
+mod object;
+mod regex;
 mod string;
 mod variable;
+mod window;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -87,12 +150,18 @@ use crate::{
 pub use accumulate::*;
 pub use array::*;
 pub use compare::*;
+pub use convert::*;
 pub use date::*;
+pub use date_parts::*;
+pub use elements::*;
 pub use literal::lit;
 pub(crate) use literal::literal;
 pub use number::*;
+pub use object::*;
+pub use regex::*;
 pub use string::*;
 pub(crate) use variable::{variable, with_variable};
+pub use window::*;
 
 /// The untyped form of an expression. An error is carried to the call that sends it.
 pub(crate) type Raw = Result<Bson, Box<Error>>;
@@ -260,22 +329,30 @@ impl<R, T> Operand<R> for &Expr<R, T> {
 pub trait Single: Mode {
     /// The type of the value of a path to a field of type `T`.
     type Of<T>;
+    /// Whether a document that the path goes through may be missing.
+    #[doc(hidden)]
+    const MAY_BE_MISSING: bool;
 }
 
 impl Single for Read {
     type Of<T> = T;
+    const MAY_BE_MISSING: bool = false;
 }
 impl Single for Variable {
     type Of<T> = T;
+    const MAY_BE_MISSING: bool = false;
 }
 impl Single for Maybe {
     type Of<T> = Option<T>;
+    const MAY_BE_MISSING: bool = true;
 }
 impl Single for InVariant {
     type Of<T> = Option<T>;
+    const MAY_BE_MISSING: bool = true;
 }
 impl Single for MaybeVariable {
     type Of<T> = Option<T>;
+    const MAY_BE_MISSING: bool = true;
 }
 
 impl<A: AsPath> Operand<A::Root> for A

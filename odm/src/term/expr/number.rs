@@ -1,10 +1,10 @@
-//! Arithmetic, rounding and conversions of numbers.
+//! Arithmetic, rounding, trigonometry, bits and conversions of numbers.
 
 use std::ops::{Add, Div, Mul, Sub};
 
 use crate::{
-    base::bson::{Bson, Decimal128},
-    path::{AsPath, Path, Wrapped},
+    base::bson::{Bson, Decimal128, doc},
+    path::{AsPath, Path, Wrapped, marker::Integer},
     term::expr::{Expr, Operand, Raw, Single, call},
 };
 
@@ -125,6 +125,7 @@ operators! {
 /// # use marula::expr::{lit, modulo};
 /// assert_eq!(modulo(lit::<(), i32>(7), 2).to_string(), r#"{"$mod": [7, 2]}"#);
 /// ```
+#[doc(alias = "$mod")]
 pub fn modulo<R, A: Operand<R>, B: Operand<R>>(a: A, b: B) -> Expr<R, Total<A::Value, B::Value>>
 where
     A::Value: Number<Wide: Promote<Wide<B::Value>>>,
@@ -142,6 +143,7 @@ macro_rules! functions {
         #[doc = concat!("let value = ", stringify!($name), "(lit::<(), f64>(2.5));")]
         #[doc = concat!("assert_eq!(value.to_string(), r#\"", $example, "\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R, A: Operand<R>>(number: A) -> Expr<R, $out>
         where
             A::Value: $($bound)*,
@@ -163,6 +165,40 @@ functions! {
     ln "$ln" r#"{"$ln": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
     /// e raised to the number (`$exp`).
     exp "$exp" r#"{"$exp": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The decimal logarithm (`$log10`). Fails on the server for a number that is not positive.
+    log10 "$log10" r#"{"$log10": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The sigmoid function, 1 / (1 + e⁻ˣ) (`$sigmoid`, MongoDB 8.1+).
+    sigmoid "$sigmoid" r#"{"$sigmoid": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The sine of an angle in radians (`$sin`).
+    sin "$sin" r#"{"$sin": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The cosine of an angle in radians (`$cos`).
+    cos "$cos" r#"{"$cos": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The tangent of an angle in radians (`$tan`).
+    tan "$tan" r#"{"$tan": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The arcsine in radians (`$asin`). Fails on the server for a number outside of -1 to 1.
+    asin "$asin" r#"{"$asin": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The arccosine in radians (`$acos`). Fails on the server for a number outside of -1 to 1.
+    acos "$acos" r#"{"$acos": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The arctangent in radians (`$atan`).
+    atan "$atan" r#"{"$atan": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The hyperbolic sine (`$sinh`).
+    sinh "$sinh" r#"{"$sinh": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The hyperbolic cosine (`$cosh`).
+    cosh "$cosh" r#"{"$cosh": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The hyperbolic tangent (`$tanh`).
+    tanh "$tanh" r#"{"$tanh": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The inverse hyperbolic sine (`$asinh`).
+    asinh "$asinh" r#"{"$asinh": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The inverse hyperbolic cosine (`$acosh`). Fails on the server for a number less than 1.
+    acosh "$acosh" r#"{"$acosh": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// The inverse hyperbolic tangent (`$atanh`). Fails on the server for a number outside of -1 to 1.
+    atanh "$atanh" r#"{"$atanh": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// An angle in degrees as radians (`$degreesToRadians`).
+    to_radians "$degreesToRadians" r#"{"$degreesToRadians": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// An angle in radians as degrees (`$radiansToDegrees`).
+    to_degrees "$radiansToDegrees" r#"{"$radiansToDegrees": 2.5}"# [Number<Wide: Promote<Wide<A::Value>>>] Quotient<A::Value, A::Value>;
+    /// Whether the number is not 0 (`$toBool`).
+    to_bool "$toBool" r#"{"$toBool": 2.5}"# [Number] <A::Value as Number>::With<bool>;
     /// The number as an Int32, truncated (`$toInt`). Fails on the server if it is out of range.
     to_int "$toInt" r#"{"$toInt": 2.5}"# [Number] <A::Value as Number>::With<i32>;
     /// The number as an Int64, truncated (`$toLong`). Fails on the server if it is out of range.
@@ -184,6 +220,7 @@ fn places<R, T>(operator: &str, number: Raw, places: i8) -> Expr<R, T> {
 /// # use marula::expr::{lit, round};
 /// assert_eq!(round(lit::<(), f64>(2.55), 1).to_string(), r#"{"$round": [2.55, 1]}"#);
 /// ```
+#[doc(alias = "$round")]
 pub fn round<R, A: Operand<R, Value: Number>>(number: A, decimals: i8) -> Expr<R, Wide<A::Value>> {
     places("$round", number.into_operand().into_raw(), decimals)
 }
@@ -194,6 +231,7 @@ pub fn round<R, A: Operand<R, Value: Number>>(number: A, decimals: i8) -> Expr<R
 /// # use marula::expr::{lit, trunc};
 /// assert_eq!(trunc(lit::<(), f64>(2.55), 1).to_string(), r#"{"$trunc": [2.55, 1]}"#);
 /// ```
+#[doc(alias = "$trunc")]
 pub fn trunc<R, A: Operand<R, Value: Number>>(number: A, decimals: i8) -> Expr<R, Wide<A::Value>> {
     places("$trunc", number.into_operand().into_raw(), decimals)
 }
@@ -205,6 +243,7 @@ pub fn trunc<R, A: Operand<R, Value: Number>>(number: A, decimals: i8) -> Expr<R
 /// # use marula::expr::{lit, pow};
 /// assert_eq!(pow(lit::<(), f64>(2.5), 2).to_string(), r#"{"$pow": [2.5, 2]}"#);
 /// ```
+#[doc(alias = "$pow")]
 pub fn pow<R, A: Operand<R>, B: Operand<R>>(number: A, exponent: B) -> Expr<R, Total<A::Value, B::Value>>
 where
     A::Value: Number<Wide: Promote<Wide<B::Value>>>,
@@ -217,4 +256,58 @@ where
             exponent.into_operand().into_raw(),
         ],
     )
+}
+
+macro_rules! pairs {
+    ($($(#[$doc:meta])* $name:ident $operator:literal [$($bound:tt)*] $out:ident;)*) => { $(
+        $(#[$doc])*
+        ///
+        /// ```
+        #[doc = concat!("# use marula::expr::{lit, ", stringify!($name), "};")]
+        #[doc = concat!("let value = ", stringify!($name), "(lit::<(), i32>(6), 3);")]
+        #[doc = concat!("assert_eq!(value.to_string(), r#\"{\"", $operator, "\": [6, 3]}\"#);")]
+        /// ```
+        #[doc(alias = $operator)]
+        pub fn $name<R, A: Operand<R>, B: Operand<R>>(a: A, b: B) -> Expr<R, $out<A::Value, B::Value>>
+        where
+            A::Value: $($bound)* + Number<Wide: Promote<Wide<B::Value>>>,
+            B::Value: $($bound)* + Number,
+        {
+            call($operator, [a.into_operand().into_raw(), b.into_operand().into_raw()])
+        }
+    )* };
+}
+pairs! {
+    /// The logarithm of `a` to the base `b` (`$log`). Fails on the server unless `a` is positive, and `b` positive and
+    /// not 1.
+    log "$log" [Sized] Quotient;
+    /// The arctangent of `a / b` in radians, of the point at `b` and `a` (`$atan2`).
+    atan2 "$atan2" [Sized] Quotient;
+    /// The bits that both integers have (`$bitAnd`, MongoDB 6.3+).
+    bit_and "$bitAnd" [Integer] Total;
+    /// The bits that at least one of two integers has (`$bitOr`, MongoDB 6.3+).
+    bit_or "$bitOr" [Integer] Total;
+    /// The bits that exactly one of two integers has (`$bitXor`, MongoDB 6.3+).
+    bit_xor "$bitXor" [Integer] Total;
+}
+
+/// The inverted bits of an integer (`$bitNot`, MongoDB 6.3+).
+///
+/// ```
+/// # use marula::expr::{bit_not, lit};
+/// assert_eq!(bit_not(lit::<(), i32>(5)).to_string(), r#"{"$bitNot": 5}"#);
+/// ```
+#[doc(alias = "$bitNot")]
+pub fn bit_not<R, A: Operand<R, Value: Integer + Number>>(number: A) -> Expr<R, Wide<A::Value>> {
+    call("$bitNot", [number.into_operand().into_raw()])
+}
+
+/// A random number from 0 to less than 1, another one for each document (`$rand`, MongoDB 4.4+).
+///
+/// ```
+/// assert_eq!(marula::expr::random::<()>().to_string(), r#"{"$rand": {}}"#);
+/// ```
+#[doc(alias = "$rand")]
+pub fn random<R>() -> Expr<R, f64> {
+    Expr::unchecked(doc! { "$rand": {} })
 }

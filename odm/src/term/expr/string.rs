@@ -1,7 +1,7 @@
 //! Operators of strings.
 
 use crate::{
-    base::bson::{Bson, DateTime, Decimal128, ObjectId},
+    base::bson::{DateTime, Decimal128, ObjectId},
     path::marker::Text,
     term::expr::{Expr, IntoExpr, Operand, call, list, named},
 };
@@ -13,6 +13,7 @@ use crate::{
 /// let text = concat([lit::<(), String>("a"), lit("b")]);
 /// assert_eq!(text.to_string(), r#"{"$concat": ["a", "b"]}"#);
 /// ```
+#[doc(alias = "$concat")]
 pub fn concat<R>(parts: impl IntoIterator<Item = Expr<R, String>>) -> Expr<R, String> {
     list("$concat", &mut parts.into_iter().map(Expr::into_raw))
 }
@@ -26,6 +27,7 @@ macro_rules! functions {
         #[doc = concat!("let value = ", stringify!($name), "(lit::<(), String>(\"a\"));")]
         #[doc = concat!("assert_eq!(value.to_string(), r#\"{\"", $operator, "\": \"a\"}\"#);")]
         /// ```
+        #[doc(alias = $operator)]
         pub fn $name<R, A: Operand<R, Value: Text>>(text: A) -> Expr<R, $out> {
             call($operator, [text.into_operand().into_raw()])
         }
@@ -44,6 +46,7 @@ functions! {
 /// # use marula::expr::{char_count, lit};
 /// assert_eq!(char_count(lit::<(), String>("a")).to_string(), r#"{"$strLenCP": "a"}"#);
 /// ```
+#[doc(alias = "$strLenCP")]
 pub fn char_count<R>(text: impl IntoExpr<R, String>) -> Expr<R, i32> {
     call("$strLenCP", [text.into_expr().into_raw()])
 }
@@ -55,6 +58,7 @@ pub fn char_count<R>(text: impl IntoExpr<R, String>) -> Expr<R, i32> {
 /// let start = substring(lit::<(), String>("abc"), 0, 2);
 /// assert_eq!(start.to_string(), r#"{"$substrCP": ["abc", 0, 2]}"#);
 /// ```
+#[doc(alias = "$substrCP")]
 pub fn substring<R>(
     text: impl IntoExpr<R, String>,
     from: impl IntoExpr<R, i32>,
@@ -77,6 +81,7 @@ pub fn substring<R>(
 /// let words = split(lit::<(), String>("a b"), " ");
 /// assert_eq!(words.to_string(), r#"{"$split": ["a b", " "]}"#);
 /// ```
+#[doc(alias = "$split")]
 pub fn split<R>(text: impl IntoExpr<R, String>, separator: impl IntoExpr<R, String>) -> Expr<R, Vec<String>> {
     call(
         "$split",
@@ -90,6 +95,7 @@ pub fn split<R>(text: impl IntoExpr<R, String>, separator: impl IntoExpr<R, Stri
 /// # use marula::expr::{lit, trim};
 /// assert_eq!(trim(lit::<(), String>(" a ")).to_string(), r#"{"$trim": {"input": " a "}}"#);
 /// ```
+#[doc(alias = "$trim")]
 pub fn trim<R>(text: impl IntoExpr<R, String>) -> Expr<R, String> {
     named("$trim", [("input", Some(text.into_expr().into_raw()))])
 }
@@ -104,6 +110,7 @@ pub fn trim<R>(text: impl IntoExpr<R, String>) -> Expr<R, String> {
 ///     r#"{"$replaceAll": {"input": "a-b", "find": "-", "replacement": "_"}}"#
 /// );
 /// ```
+#[doc(alias = "$replaceAll")]
 pub fn replace_all<R>(
     text: impl IntoExpr<R, String>,
     find: impl IntoExpr<R, String>,
@@ -127,6 +134,7 @@ pub fn replace_all<R>(
 /// let at = index_of_text(lit::<(), String>("abc"), "c");
 /// assert_eq!(at.to_string(), r#"{"$indexOfCP": ["abc", "c"]}"#);
 /// ```
+#[doc(alias = "$indexOfCP")]
 pub fn index_of_text<R>(text: impl IntoExpr<R, String>, find: impl IntoExpr<R, String>) -> Expr<R, i32> {
     call(
         "$indexOfCP",
@@ -134,31 +142,134 @@ pub fn index_of_text<R>(text: impl IntoExpr<R, String>, find: impl IntoExpr<R, S
     )
 }
 
-/// Whether a string matches a regular expression (`$regexMatch`), with options such as `i`; see the
-/// [server's
-/// documentation](https://www.mongodb.com/docs/manual/reference/operator/aggregation/regexMatch/).
-/// Of null it is false.
+/// A string without whitespace at its start (`$ltrim`).
 ///
 /// ```
-/// # use marula::expr::{lit, regex_match};
-/// let is_match = regex_match(lit::<(), String>("abc"), "^A", "i");
+/// # use marula::expr::{lit, trim_start};
+/// assert_eq!(trim_start(lit::<(), String>(" a ")).to_string(), r#"{"$ltrim": {"input": " a "}}"#);
+/// ```
+#[doc(alias = "$ltrim")]
+pub fn trim_start<R>(text: impl IntoExpr<R, String>) -> Expr<R, String> {
+    named("$ltrim", [("input", Some(text.into_expr().into_raw()))])
+}
+
+/// A string without whitespace at its end (`$rtrim`).
+///
+/// ```
+/// # use marula::expr::{lit, trim_end};
+/// assert_eq!(trim_end(lit::<(), String>(" a ")).to_string(), r#"{"$rtrim": {"input": " a "}}"#);
+/// ```
+#[doc(alias = "$rtrim")]
+pub fn trim_end<R>(text: impl IntoExpr<R, String>) -> Expr<R, String> {
+    named("$rtrim", [("input", Some(text.into_expr().into_raw()))])
+}
+
+/// A string without some characters at both ends (`$trim` with `chars`).
+///
+/// ```
+/// # use marula::expr::{lit, trim_chars};
+/// let text = trim_chars(lit::<(), String>("-a+"), "+-");
+/// assert_eq!(text.to_string(), r#"{"$trim": {"input": "-a+", "chars": "+-"}}"#);
+/// ```
+#[doc(alias = "$trim")]
+pub fn trim_chars<R>(text: impl IntoExpr<R, String>, chars: impl IntoExpr<R, String>) -> Expr<R, String> {
+    named(
+        "$trim",
+        [
+            ("input", Some(text.into_expr().into_raw())),
+            ("chars", Some(chars.into_expr().into_raw())),
+        ],
+    )
+}
+
+/// A string with the first occurrence of another string replaced (`$replaceOne`, MongoDB 4.4+).
+///
+/// ```
+/// # use marula::expr::{lit, replace_first};
+/// let text = replace_first(lit::<(), String>("a-b"), "-", "_");
 /// assert_eq!(
-///     is_match.to_string(),
-///     r#"{"$regexMatch": {"input": "abc", "regex": "^A", "options": "i"}}"#
+///     text.to_string(),
+///     r#"{"$replaceOne": {"input": "a-b", "find": "-", "replacement": "_"}}"#
 /// );
 /// ```
-pub fn regex_match<R, A: Operand<R, Value: Text>>(text: A, pattern: &str, options: &str) -> Expr<R, bool> {
-    let pattern = crate::term::expr::literal(Ok(Bson::from(pattern)));
+#[doc(alias = "$replaceOne")]
+pub fn replace_first<R>(
+    text: impl IntoExpr<R, String>,
+    find: impl IntoExpr<R, String>,
+    replacement: impl IntoExpr<R, String>,
+) -> Expr<R, String> {
     named(
-        "$regexMatch",
+        "$replaceOne",
         [
-            ("input", Some(text.into_operand().into_raw())),
-            ("regex", Some(pattern)),
-            (
-                "options",
-                (!options.is_empty()).then(|| crate::term::expr::literal(Ok(Bson::from(options)))),
-            ),
+            ("input", Some(text.into_expr().into_raw())),
+            ("find", Some(find.into_expr().into_raw())),
+            ("replacement", Some(replacement.into_expr().into_raw())),
         ],
+    )
+}
+
+/// The number of bytes of a string in UTF-8 (`$strLenBytes`).
+///
+/// ```
+/// # use marula::expr::{byte_count, lit};
+/// assert_eq!(byte_count(lit::<(), String>("a")).to_string(), r#"{"$strLenBytes": "a"}"#);
+/// ```
+#[doc(alias = "$strLenBytes")]
+pub fn byte_count<R>(text: impl IntoExpr<R, String>) -> Expr<R, i32> {
+    call("$strLenBytes", [text.into_expr().into_raw()])
+}
+
+/// A part of a string by bytes in UTF-8 (`$substrBytes`): from an index, with a maximum length. Fails on the server if
+/// an end is inside of a character; see [`substring`].
+///
+/// ```
+/// # use marula::expr::{lit, substring_bytes};
+/// let start = substring_bytes(lit::<(), String>("abc"), 0, 2);
+/// assert_eq!(start.to_string(), r#"{"$substrBytes": ["abc", 0, 2]}"#);
+/// ```
+#[doc(alias = "$substr")]
+pub fn substring_bytes<R>(
+    text: impl IntoExpr<R, String>,
+    from: impl IntoExpr<R, i32>,
+    count: impl IntoExpr<R, i32>,
+) -> Expr<R, String> {
+    call(
+        "$substrBytes",
+        [
+            text.into_expr().into_raw(),
+            from.into_expr().into_raw(),
+            count.into_expr().into_raw(),
+        ],
+    )
+}
+
+/// The index of the first occurrence of a string in another one in bytes, or -1 (`$indexOfBytes`).
+///
+/// ```
+/// # use marula::expr::{index_of_bytes, lit};
+/// let at = index_of_bytes(lit::<(), String>("abc"), "c");
+/// assert_eq!(at.to_string(), r#"{"$indexOfBytes": ["abc", "c"]}"#);
+/// ```
+#[doc(alias = "$indexOfBytes")]
+pub fn index_of_bytes<R>(text: impl IntoExpr<R, String>, find: impl IntoExpr<R, String>) -> Expr<R, i32> {
+    call(
+        "$indexOfBytes",
+        [text.into_expr().into_raw(), find.into_expr().into_raw()],
+    )
+}
+
+/// The order of two strings without regard to the case of ASCII letters (`$strcasecmp`): -1, 0 or 1.
+///
+/// ```
+/// # use marula::expr::{compare_ignore_case, lit};
+/// let order = compare_ignore_case(lit::<(), String>("a"), "A");
+/// assert_eq!(order.to_string(), r#"{"$strcasecmp": ["a", "A"]}"#);
+/// ```
+#[doc(alias = "$strcasecmp")]
+pub fn compare_ignore_case<R>(a: impl IntoExpr<R, String>, b: impl IntoExpr<R, String>) -> Expr<R, i32> {
+    call(
+        "$strcasecmp",
+        [a.into_expr().into_raw(), b.into_expr().into_raw()],
     )
 }
 
@@ -181,6 +292,7 @@ texts! { i8 i16 i32 i64 u8 u16 u32 u64 usize f32 f64 Decimal128 bool DateTime Ob
 /// # use marula::expr::{lit, to_text};
 /// assert_eq!(to_text(lit::<(), i32>(5)).to_string(), r#"{"$toString": 5}"#);
 /// ```
+#[doc(alias = "$toString")]
 pub fn to_text<R, A: Operand<R, Value: ToText>>(value: A) -> Expr<R, String> {
     call("$toString", [value.into_operand().into_raw()])
 }

@@ -23,6 +23,7 @@ mod array;
 mod build;
 mod join;
 mod ops;
+mod stages;
 mod variant;
 
 pub use crate::ast::document_item::DocumentItem;
@@ -30,11 +31,13 @@ pub use array::{ArrayUpdateOps, PushEach};
 pub use build::Compiled;
 pub use join::IntoUpdate;
 pub use ops::UpdateOps;
+pub use stages::UpdateStages;
 
 #[derive(Clone, Debug)]
 enum Body {
     Operators(Vec<Change>),
-    Pipeline(Vec<RawPart>),
+    /// The stages of a pipeline, and the enum variants whose fields they change.
+    Pipeline(Vec<RawPart>, Vec<Variant>),
     /// An empty update that is allowed.
     Unchanged,
 }
@@ -101,7 +104,7 @@ impl<R> Update<R> {
     pub fn is_empty(&self) -> bool {
         match &self.body {
             Ok(Body::Operators(operations)) => operations.is_empty(),
-            Ok(Body::Pipeline(stages)) => stages.is_empty(),
+            Ok(Body::Pipeline(stages, _)) => stages.is_empty(),
             Ok(Body::Unchanged) => true,
             Err(_) => false,
         }
@@ -159,7 +162,7 @@ impl<R> Update<R> {
     }
 
     /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases (MongoDB 4.2+), sent as it is. It cannot
-    /// be combined with operators.
+    /// be combined with operators. For typed stages see [`stages`](Update::stages).
     ///
     /// Models with a version, a creation time, a schema version or encrypted fields accept only `$set`, `$addFields` and
     /// `$unset` of other fields, as do upserts with a generated id that is not an `ObjectId`: other stages could lose or set
@@ -173,7 +176,8 @@ impl<R> Update<R> {
     /// assert_eq!(update.to_string(), r#"[{"$set": {"total": {"$multiply": ["$total", 2]}}}]"#);
     /// ```
     pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
-        Self::new(Ok(Body::Pipeline(stages.into_iter().map(raw_part).collect())))
+        let stages = stages.into_iter().map(raw_part).collect();
+        Self::new(Ok(Body::Pipeline(stages, Vec::new())))
     }
 
     /// Adds another change. A pipeline combined with operators is rejected with
@@ -269,7 +273,7 @@ impl<R> Update<R> {
                 let variants = variant::all(&mut changes)?;
                 Ok((variants, Changes::Operators(Operators::new(changes)?)))
             }
-            Body::Pipeline(stages) => Ok((Vec::new(), Changes::Stages(stages))),
+            Body::Pipeline(stages, variants) => Ok((variants, Changes::Stages(stages))),
             Body::Unchanged => Ok((Vec::new(), Changes::Operators(Operators::unchanged()))),
         }
     }
@@ -294,19 +298,24 @@ impl<R> fmt::Display for Update<R> {
                     let filters = Bson::Array(array_filters.into_iter().map(Bson::Document).collect());
                     write!(f, " arrayFilters {}", relaxed(&filters))?;
                 }
-                if !variants.is_empty() {
-                    let condition = Variant::conditions(variants).to_document();
-                    write!(f, " where {}", relaxed(&condition))?;
-                }
-                Ok(())
+                print_conditions(variants, f)
             }
-            Ok((_, Changes::Stages(stages))) => {
+            Ok((variants, Changes::Stages(stages))) => {
                 let stages = stages.into_iter().map(|stage| Bson::Document(stage.document));
-                relaxed(&Bson::Array(stages.collect())).fmt(f)
+                relaxed(&Bson::Array(stages.collect())).fmt(f)?;
+                print_conditions(variants, f)
             }
             Err(e) => write!(f, "<{e}>"),
         }
     }
+}
+
+fn print_conditions(variants: Vec<Variant>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if variants.is_empty() {
+        return Ok(());
+    }
+    let condition = Variant::conditions(variants).to_document();
+    write!(f, " where {}", relaxed(&condition))
 }
 
 impl<R> fmt::Debug for Update<R> {

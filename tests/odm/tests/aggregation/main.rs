@@ -11,4 +11,6 @@ mod operators;
 mod projections;
 mod relations;
 mod stages;
+mod totals;
+mod values;
 mod writes;

@@ -62,6 +62,7 @@ mod stored;
 mod timestamps;
 mod typed_ids;
 mod update_options;
+mod update_stages;
 mod upgrades;
 mod validation;
 mod values;
