@@ -70,6 +70,7 @@
 //! | connect | [`connect`], [`Client`] |
 //! | read and write | [`Collection`], [`collection::Find`] |
 //! | filters | [`FilterOps`], [`Filter`], [`Pattern`] |
+//! | bodies of POST and PATCH | [`Insert`](derive@Insert), [`Patch`](derive@Patch), [`Patched`] |
 //! | updates | [`UpdateOps`], [`ArrayUpdateOps`], [`Update`] |
 //! | paths through arrays, maps and options | [`PathOps`], [`path::Mode`] |
 //! | sort orders chosen by a request | [`SortNames`] |
