@@ -30,7 +30,7 @@ pub use crate::models::index::{
     IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
     VectorSearchIndex,
 };
-pub use crate::models::input::{FieldRole, ModelField, assert_complete, is_kept, is_maintained};
+pub use crate::models::input::{FieldRole, ModelField, is_kept, is_maintained, missing};
 pub use crate::models::insert::{Insert, Inserting};
 pub use crate::models::managed::{Behavior, BoxedError, CollectionKind, Discriminator, WriteKind, Written};
 pub use crate::models::model::{DriverCollection, Model};

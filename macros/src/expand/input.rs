@@ -76,8 +76,10 @@ pub(crate) fn insert(input: &Input) -> TokenStream {
         let message = format!("`{name}` is a maintained field of the model, which an insert sets: remove it from the struct");
         quote_spanned!(at(field.ident.span())=> const _: () = ::core::assert!(!__m::is_maintained::<#of>(#name), #message);)
     });
-    let complete =
-        quote_spanned!(at(ident.span())=> const _: () = __m::assert_complete::<#of>(&[#(#names),*]););
+    let complete = quote_spanned!(at(ident.span())=> const _: () =
+        if let ::core::option::Option::Some(__missing) = __m::missing::<#of>(&[#(#names),*]) {
+            ::core::panic!("{}", __missing)
+        };);
     let values = fields.iter().map(|field| {
         let (ident, ty, path) = (&field.ident, &field.ty, path(field));
         quote_spanned!(at(ty.span())=> __m::Inserting::field::<#ty, _>(__document, &#path, &self.#ident))

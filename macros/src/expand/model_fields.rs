@@ -32,7 +32,8 @@ fn entry(model: &Model, root: &Root, accessor: &Accessor) -> TokenStream {
     let mut maintained = [version, created_at, updated_at, soft_delete]
         .into_iter()
         .flatten();
-    let role = if root.id.as_ref().is_some_and(|id| id.ident == accessor.ident) {
+    let is_id = root.id.as_ref().is_some_and(|id| id.ident == accessor.ident);
+    let role = if is_id {
         quote!(Id)
     } else if maintained.any(|column| column.ident == accessor.ident) {
         quote!(Maintained)
@@ -42,9 +43,13 @@ fn entry(model: &Model, root: &Root, accessor: &Accessor) -> TokenStream {
     // A function reads `None` only if it says so.
     let is_optional = is_option(&accessor.ty) && !accessor.by_function;
     let is_required = accessor.required && !is_optional;
-    let missing = format!(
-        "the struct has no field for `{name}`, which `{}` requires",
-        model.ident.unraw()
-    );
+    let model = model.ident.unraw();
+    let missing = if is_id {
+        format!(
+            "the struct has no field for the id `{name}` of `{model}`, and ids of its type are not generated: add the field"
+        )
+    } else {
+        format!("the struct has no field for `{name}`, which `{model}` requires: add the field")
+    };
     quote!(__m::ModelField { name: #name, role: __m::FieldRole::#role, is_required: #is_required, missing: #missing })
 }

@@ -1,10 +1,10 @@
 //! The structs of `Patch` and `Insert`: `#[document(of = …)]`, and `path` of their fields.
 
-use syn::{Data, DeriveInput, Fields, Ident, Path, Type};
+use syn::{Attribute, Data, DeriveInput, Fields, Ident, Path, Type};
 
 use crate::{
     diagnostics::Sink,
-    parse::{is_option, projection, ungrouped},
+    parse::{is_option, projection, skip_value, ungrouped},
 };
 
 /// The derive.
@@ -54,7 +54,12 @@ pub(crate) fn parse(input: &DeriveInput, derive: Derive, sink: &Sink) -> Option<
         }
         Ok(())
     });
-    reject_others(&attributes, "`of = Type` and `crate = path`", derive, sink);
+    reject_others(
+        (&input.attrs, &attributes),
+        "`of = Type` and `crate = path`",
+        derive,
+        sink,
+    );
     let named = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(named) => Some(&named.named),
@@ -74,7 +79,7 @@ pub(crate) fn parse(input: &DeriveInput, derive: Derive, sink: &Sink) -> Option<
             path = projection::parse_path(meta.value()?)?;
             Ok(())
         });
-        reject_others(&attributes, "`path = a.b`", derive, sink);
+        reject_others((&field.attrs, &attributes), "`path = a.b`", derive, sink);
         check_field(field, &path, derive, sink);
         Some(InputField {
             ident,
@@ -98,13 +103,36 @@ pub(crate) fn parse(input: &DeriveInput, derive: Derive, sink: &Sink) -> Option<
     })
 }
 
-/// Reports the attributes that were not taken.
-fn reject_others(attributes: &[syn::Attribute], known: &str, derive: Derive, sink: &Sink) {
-    for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
-        sink.on(
-            attribute,
-            format!("unknown attribute of `{}`; known are {known}", derive.name()),
-        );
+/// Reports the attributes of which a part was not taken. `rest`: what was left of all of them.
+fn reject_others((all, rest): (&[Attribute], &[Attribute]), known: &str, derive: Derive, sink: &Sink) {
+    let is_own = |attribute: &&Attribute| attribute.path().is_ident("document");
+    let unknown: Vec<Ident> = rest
+        .iter()
+        .filter(is_own)
+        .flat_map(|rest| {
+            let mut names = Vec::new();
+            // An error of the syntax was reported.
+            let _ = rest.parse_nested_meta(|meta| {
+                names.extend(meta.path.get_ident().cloned());
+                skip_value(&meta)
+            });
+            names
+        })
+        .collect();
+    let whole = all.iter().filter(is_own);
+    match &unknown[..] {
+        [] if rest.iter().any(|rest| is_own(&rest)) => whole.for_each(|attribute| {
+            sink.on(attribute, format!("`{}` expects {known}", derive.name()));
+        }),
+        names => names.iter().for_each(|name| {
+            sink.on(
+                name,
+                format!(
+                    "unknown attribute `{name}` of `{}`; known are {known}",
+                    derive.name()
+                ),
+            );
+        }),
     }
 }
 

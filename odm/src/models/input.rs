@@ -50,16 +50,13 @@ const fn role<D: Model>(name: &str) -> Option<FieldRole> {
     None
 }
 
-/// Fails to compile if a required field of the model is not among `given`, the Rust names of fields.
-///
-/// # Panics
-/// In a constant expression, with the name of the missing field.
+/// The message for the first required field of the model that is not among `given`, the Rust names of fields.
 #[doc(hidden)]
-pub const fn assert_complete<D: Model>(given: &[&str]) {
-    assert!(
-        !D::INPUT.is_empty(),
-        "an insert is for models that are structs: construct a document of the enum"
-    );
+#[must_use]
+pub const fn missing<D: Model>(given: &[&str]) -> Option<&'static str> {
+    if D::INPUT.is_empty() {
+        return Some("an insert is for models that are structs: make a document of the enum");
+    }
     let mut at = 0;
     while at < D::INPUT.len() {
         let field = D::INPUT[at];
@@ -69,10 +66,11 @@ pub const fn assert_complete<D: Model>(given: &[&str]) {
             FieldRole::Maintained => false,
         };
         if is_needed && !contains(given, field.name) {
-            panic!("{}", field.missing);
+            return Some(field.missing);
         }
         at += 1;
     }
+    None
 }
 
 const fn contains(names: &[&str], name: &str) -> bool {

@@ -68,13 +68,13 @@ pub struct Inserting<D> {
     root: PhantomData<fn() -> D>,
 }
 
-impl<D: Model> Default for Inserting<D> {
+impl<D> Default for Inserting<D> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<D: Model> Inserting<D> {
+impl<D> Inserting<D> {
     #[must_use]
     pub fn new() -> Self {
         Inserting {
@@ -87,6 +87,7 @@ impl<D: Model> Inserting<D> {
     #[must_use]
     pub fn field<T, A>(mut self, path: &A, value: &T) -> Self
     where
+        D: Model,
         A: Assignable<Root = D>,
         for<'a> &'a T: IntoValue<A::Stored>,
     {
@@ -108,7 +109,10 @@ impl<D: Model> Inserting<D> {
     ///
     /// # Errors
     /// A value has no BSON form, or the model cannot be read with it.
-    pub fn finish(self) -> Result<D> {
+    pub fn finish(self) -> Result<D>
+    where
+        D: Model,
+    {
         let mut document = self.document?;
         let behavior = D::BEHAVIOR;
         if !document.contains_key("_id")

@@ -108,6 +108,8 @@ pub trait Patch {
 )]
 pub trait PatchField {
     type Value;
+    /// Which fields of a model can have the values.
+    type Values;
     /// The value: `None` if the field is not changed, `Some(None)` for null.
     fn value(&self) -> Option<Option<&Self::Value>>;
     fn is_missing(&self) -> bool {
@@ -117,6 +119,7 @@ pub trait PatchField {
 
 impl<T> PatchField for Option<T> {
     type Value = T;
+    type Values = Present;
     fn value(&self) -> Option<Option<&T>> {
         self.as_ref().map(Some)
     }
@@ -124,16 +127,27 @@ impl<T> PatchField for Option<T> {
 
 impl<T> PatchField for Patched<T> {
     type Value = T;
+    type Values = PresentOrNull;
     fn value(&self) -> Option<Option<&T>> {
         self.as_option()
     }
 }
 
-/// Types of the fields of a patch whose values a field of type `S` can have.
+/// Values that are not null.
 #[doc(hidden)]
-pub trait PatchFieldOf<S>: PatchField {}
-impl<T, S> PatchFieldOf<S> for Option<T> {}
-impl<T, S: Nullable> PatchFieldOf<S> for Patched<T> {}
+#[derive(Debug)]
+pub enum Present {}
+
+/// Values, and null.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum PresentOrNull {}
+
+/// Values that a field of type `S` can have.
+#[doc(hidden)]
+pub trait ValuesOf<S> {}
+impl<S> ValuesOf<S> for Present {}
+impl<S: Nullable> ValuesOf<S> for PresentOrNull {}
 
 /// A value in its stored form, whose type was checked.
 struct Checked(Result<Bson, ValueError>);
@@ -204,13 +218,13 @@ pub struct Patching<D> {
     root: PhantomData<fn() -> D>,
 }
 
-impl<D: Model> Default for Patching<D> {
+impl<D> Default for Patching<D> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<D: Model> Patching<D> {
+impl<D> Patching<D> {
     #[must_use]
     pub fn new() -> Self {
         Patching {
@@ -223,8 +237,9 @@ impl<D: Model> Patching<D> {
     #[must_use]
     pub fn field<F, A>(mut self, path: &A, field: &F) -> Self
     where
+        D: Model,
         A: Assignable<Root = D, Mode: Writable>,
-        F: PatchFieldOf<A::Stored>,
+        F: PatchField<Values: ValuesOf<A::Stored>>,
         for<'a> &'a F::Value: IntoValue<A::Value>,
     {
         if let Some(value) = field.value() {
