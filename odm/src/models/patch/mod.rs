@@ -252,7 +252,6 @@ impl<D> Patching<D> {
         self
     }
 
-    #[must_use]
     pub fn finish(self) -> Update<D> {
         self.update.into_update()
     }
