@@ -170,7 +170,7 @@ async fn a_plain_document_is_returned_as_it_is_stored() {
         at: chrono::DateTime::from_timestamp_nanos(1_234_567_891),
         created_at: DateTime::from_millis(5),
     };
-    let stored = notes.insert(note.clone()).comment("new").await.unwrap();
+    let stored = notes.insert(note.clone()).await.unwrap();
     let found = notes.find_by_id(stored._id.unwrap()).required().await.unwrap();
     assert_eq!(stored, found);
     assert_ne!(stored.at, note.at, "milliseconds");
