@@ -57,6 +57,21 @@ pub(super) fn projection(mut input: DeriveInput) -> TokenStream {
     quote::quote!(#embedded #codec #projection #errors).into()
 }
 
+/// `Patch` and `Insert`.
+pub(super) fn input(input: &DeriveInput, derive: parse::input::Derive) -> TokenStream {
+    if let Some(error) = generic(input, derive.name()) {
+        return error;
+    }
+    let sink = Sink::new();
+    let parsed = parse::input::parse(input, derive, &sink);
+    let code = parsed.map(|input| match derive {
+        parse::input::Derive::Patch => expand::patch(&input),
+        parse::input::Derive::Insert => expand::insert(&input),
+    });
+    let errors = sink.finish();
+    quote::quote!(#code #errors).into()
+}
+
 /// The error of a derive that does not support parameters.
 fn generic(input: &DeriveInput, derive: &str) -> Option<TokenStream> {
     let param = input.generics.params.first()?;

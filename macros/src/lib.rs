@@ -417,6 +417,110 @@ pub fn embedded(input: TokenStream) -> TokenStream {
     derive::stored(parse_macro_input!(input as DeriveInput), false)
 }
 
+/// Implements `marula::Patch` for a struct with named fields: changes to a document of a model, given by
+/// `#[document(of = Model)]`. The struct is an update, as are references to it.
+///
+/// ```
+/// use marula::{Document, Embedded, Patch, Patched, prelude::*};
+///
+/// #[derive(Embedded)]
+/// struct Address {
+///     city: String,
+/// }
+///
+/// #[derive(Document)]
+/// #[document(collection = "people")]
+/// struct Person {
+///     _id: i64,
+///     name: String,
+///     email: Option<String>,
+///     address: Address,
+/// }
+///
+/// #[derive(Patch)]
+/// #[document(of = Person)]
+/// struct PersonPatch {
+///     name: Option<String>,
+///     email: Patched<String>,
+///     #[document(path = address.city)]
+///     city: Option<String>,
+/// }
+///
+/// let patch = PersonPatch { name: None, email: Patched::Null, city: Some("Bern".to_owned()) };
+/// let update = r#"{"$set": {"email": null, "address.city": "Bern"}}"#;
+/// assert_eq!(patch.to_update().to_string(), update);
+///
+/// # async fn run(people: marula::Collection<Person>, patch: PersonPatch) -> marula::Result<()> {
+/// people.update_by_id(1, |_| &patch).required().await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Attributes
+///
+/// | `#[document(…)]` | meaning |
+/// |---|---|
+/// | `of = Model` | on the struct: the model; required |
+/// | `crate = path` | on the struct: the path of `marula`, if imported under another name |
+/// | `path = a.b` | on a field: the Rust names of the changed field; default: the name of the field |
+///
+/// A field is an `Option`, whose `None` changes nothing, or for an `Option` in the model a `marula::Patched`, which can also
+/// be null. The compiler checks the names, the paths and the types against the model. The id and maintained fields are a compile
+/// error. The struct can derive `Deserialize`; see the module `marula::patch`.
+#[proc_macro_derive(Patch, attributes(document, serde))]
+pub fn patch(input: TokenStream) -> TokenStream {
+    derive::input(
+        &parse_macro_input!(input as DeriveInput),
+        parse::input::Derive::Patch,
+    )
+}
+
+/// Implements `marula::Insert` for a struct with named fields, of which a document of a model is made, given by
+/// `#[document(of = Model)]`. `Collection::insert` stores the document and returns it.
+///
+/// ```
+/// use marula::{Document, Insert, bson::{DateTime, ObjectId}, prelude::*};
+///
+/// #[derive(Document)]
+/// #[document(collection = "people")]
+/// struct Person {
+///     _id: ObjectId,
+///     name: String,
+///     email: Option<String>,
+///     #[document(created_at)]
+///     created_at: DateTime,
+/// }
+///
+/// #[derive(Insert)]
+/// #[document(of = Person)]
+/// struct NewPerson {
+///     name: String,
+///     email: Option<String>,
+/// }
+///
+/// # async fn run(people: marula::Collection<Person>, new: NewPerson) -> marula::Result<()> {
+/// let stored: Person = people.insert(new).await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Attributes
+///
+/// | `#[document(…)]` | meaning |
+/// |---|---|
+/// | `of = Model` | on the struct: the model; required |
+/// | `crate = path` | on the struct: the path of `marula`, if imported under another name |
+/// | `path = name` | on a field: the Rust name of the field of the model; default: the name of the field |
+///
+/// The compiler checks the names and the types of the fields against the model, and that all required fields are present: those
+/// that are not an `Option` and have no default of serde. The id is required if the model has no source of ids of its type, and
+/// may be given otherwise. Maintained fields are a compile error.
+#[proc_macro_derive(Insert, attributes(document, serde))]
+pub fn insert(input: TokenStream) -> TokenStream {
+    derive::input(
+        &parse_macro_input!(input as DeriveInput),
+        parse::input::Derive::Insert,
+    )
+}
+
 /// Implements `marula::Shape` for a struct with named fields that a stage of an aggregation
 /// creates, and generates the structs that stages take. It includes all that `Embedded` implements.
 ///

@@ -9,7 +9,7 @@ pub use std::result::Result::{Err, Ok};
 
 pub use crate::__compared_with_references as compared_with_references;
 pub use crate::base::bson::{Bson, Document as BsonDocument};
-pub use crate::base::error::ValueError;
+pub use crate::base::error::{Result as ModelResult, ValueError};
 pub use crate::driver::options::{
     ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
 };
@@ -30,8 +30,11 @@ pub use crate::models::index::{
     IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
     VectorSearchIndex,
 };
+pub use crate::models::input::{FieldRole, ModelField, is_kept, is_maintained, missing};
+pub use crate::models::insert::{Insert, Inserting};
 pub use crate::models::managed::{Behavior, BoxedError, CollectionKind, Discriminator, WriteKind, Written};
 pub use crate::models::model::{DriverCollection, Model};
+pub use crate::models::patch::{Patch, PatchField, Patching};
 pub use crate::models::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::models::validation::{validate_garde, validate_validator};
 pub use crate::models::versioned::Versioned;
@@ -58,6 +61,7 @@ pub use crate::term::encryption::{
 };
 pub use crate::term::expr::{Acc, Expr, Operand, lit};
 pub use crate::term::filter::{BsonType, Filter, FilterOps, variant};
+pub use crate::term::update::{IntoUpdate, Update};
 pub use crate::values::value::{DerivedValue, IntoValue};
 use crate::{
     base::bson::DateTime,

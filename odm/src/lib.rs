@@ -70,6 +70,7 @@
 //! | connect | [`connect`], [`Client`] |
 //! | read and write | [`Collection`], [`collection::Find`] |
 //! | filters | [`FilterOps`], [`Filter`], [`Pattern`] |
+//! | bodies of POST and PATCH | [`Insert`](derive@Insert), [`Patch`](derive@Patch), [`Patched`] |
 //! | updates | [`UpdateOps`], [`ArrayUpdateOps`], [`Update`] |
 //! | paths through arrays, maps and options | [`PathOps`], [`path::Mode`] |
 //! | sort orders chosen by a request | [`SortNames`] |
@@ -126,7 +127,7 @@ pub use base::{bson, error, json};
 #[cfg(feature = "cli")]
 pub use client::cli;
 pub use form::id;
-pub use models::{forms, index, managed, model, projection};
+pub use models::{forms, index, managed, model, patch, projection};
 pub use query::{aggregate, collection, observe, relation};
 pub use term::{encryption, expr, filter, sort, update};
 pub use values::{codec, geo, value};
@@ -138,10 +139,12 @@ pub use collection::Collection;
 pub use error::{Error, Result, SchemaError, ValueError};
 pub use expr::{Acc, Expr};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
-pub use marula_macros::{Document, Embedded, Projection, Shape};
+pub use marula_macros::{Document, Embedded, Insert, Patch, Projection, Shape};
 pub use model::{Fields, IdRef, Model};
 pub use models::hooks::{Hooks, SoftDelete};
+pub use models::insert::Insert;
 pub use models::versioned::Versioned;
+pub use patch::{Patch, Patched};
 pub use path::field::{ByFunction, Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;

@@ -15,14 +15,17 @@ mod encrypted;
 mod enums;
 mod fields;
 mod index;
+mod input;
 mod json_schema;
 mod managed;
+mod model_fields;
 mod projection;
 mod root;
 mod search;
 mod shape;
 mod values;
 
+pub(crate) use input::{insert, patch};
 pub(crate) use projection::projection;
 pub(crate) use shape::shape;
 

@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use crate::{
     code::at,
     codec::IdCodec,
-    expand::{collection as declared, index, managed, search},
+    expand::{collection as declared, index, managed, model_fields, search},
     model::{Generics, Id, Model, Root},
     parse::IdSource,
 };
@@ -30,6 +30,7 @@ pub(super) fn root(model: &Model, root: &Root, id_codec: &IdCodec) -> TokenStrea
         options,
         ..
     } = root;
+    let model_fields = model_fields::table(model, root);
     let search_indexes = search::declarations(search_indexes);
     let options = declared::declaration(options);
     let indexes = indexes.iter().map(index::declaration);
@@ -80,6 +81,7 @@ pub(super) fn root(model: &Model, root: &Root, id_codec: &IdCodec) -> TokenStrea
             #id_codec
             #options
             #managed_items
+            #model_fields
             #search_indexes
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());

@@ -10,6 +10,7 @@ mod container;
 mod encrypted;
 mod field;
 pub(crate) mod index;
+pub(crate) mod input;
 mod model_kind;
 pub(crate) mod own_type;
 pub(crate) mod projection;

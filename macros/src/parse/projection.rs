@@ -1,5 +1,6 @@
 //! `#[document(of = …)]` of a projection, and `path` and `expr` of its fields.
 
+use syn::parse::ParseStream;
 use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Token, Type, ext::IdentExt};
 
 use crate::{diagnostics::Sink, parse::skip_value};
@@ -62,12 +63,7 @@ fn take_field(attributes: &mut Vec<Attribute>, sink: &Sink) -> Option<From> {
         }
         let input = meta.value()?;
         from = Some(if meta.path.is_ident("path") {
-            let mut segments = vec![input.call(Ident::parse_any)?];
-            while input.peek(Token![.]) {
-                input.parse::<Token![.]>()?;
-                segments.push(input.call(Ident::parse_any)?);
-            }
-            From::Path(segments)
+            From::Path(parse_path(input)?)
         } else {
             From::Expr(input.parse()?)
         });
@@ -76,9 +72,19 @@ fn take_field(attributes: &mut Vec<Attribute>, sink: &Sink) -> Option<From> {
     from
 }
 
+/// The names of fields, from the stored type inwards: `a.b`.
+pub(super) fn parse_path(input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
+    let mut segments = vec![input.call(Ident::parse_any)?];
+    while input.peek(Token![.]) {
+        input.parse::<Token![.]>()?;
+        segments.push(input.call(Ident::parse_any)?);
+    }
+    Ok(segments)
+}
+
 /// Calls `item` for the items with these names, and removes the attributes that contain one. Such
 /// an attribute contains no other item, except `crate`.
-fn take_items(
+pub(super) fn take_items(
     attributes: &mut Vec<Attribute>,
     names: &[&str],
     sink: &Sink,

@@ -119,44 +119,34 @@
 //!
 //! # PATCH
 //!
-//! A tuple of `Option<Update>` is an update of what is present. A double `Option` distinguishes a
-//! field that is absent from one that is null.
+//! A struct with [`#[derive(Patch)]`](derive@crate::Patch) is an update of the fields that are present. The compiler checks
+//! its fields against the model. [`Patched`](crate::Patched) distinguishes a field that is absent from one that is null.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-//! use marula::{Fields, IntoUpdate, Update};
+//! use marula::{Patch, Patched};
 //!
-//! #[derive(Default)]
-//! struct Patch {
+//! #[derive(Patch, serde::Deserialize)]
+//! #[document(of = Order)]
+//! #[serde(deny_unknown_fields)]
+//! struct OrderPatch {
 //!     status: Option<Status>,
-//!     /// `Some(None)` removes the note.
-//!     note: Option<Option<String>>,
-//!     add_tag: Option<String>,
+//!     note: Patched<String>,
 //! }
 //!
-//! fn patch(o: &Fields<Order>, patch: Patch) -> Update<Order> {
-//!     (
-//!         patch.status.map(|s| o.status().set(s)),
-//!         patch.note.map(|note| match note {
-//!             Some(note) => o.note().set(note),
-//!             None => o.note().unset(),
-//!         }),
-//!         patch.add_tag.map(|tag| o.tags().add_to_set(tag)),
-//!     )
-//!         .into_update()
-//! }
-//!
-//! let body = Patch { status: Some(Status::Paid), note: Some(None), ..Patch::default() };
-//! let update = patch(&Order::fields(), body);
-//! assert_eq!(update.to_string(), r#"{"$set": {"status": "paid"}, "$unset": {"note": ""}}"#);
-//! orders.update_by_id(1, |_| update).required().await?;
+//! let patch: OrderPatch = serde_json::from_str(r#"{"status": "paid", "note": null}"#)?;
+//! assert_eq!(patch.to_update().to_string(), r#"{"$set": {"status": "paid", "note": null}}"#);
+//! orders.update_by_id(1, |o| (&patch, o.tags().push("changed"))).required().await?;
 //!
 //! // An empty update is an error of the call, unless `allow_empty` permits it: then the document is only read.
-//! let update = patch(&Order::fields(), Patch::default());
-//! assert!(update.is_empty());
-//! orders.update_by_id(1, |_| update).allow_empty().required().await?;
+//! let patch: OrderPatch = serde_json::from_str("{}")?;
+//! assert!(patch.is_empty());
+//! orders.update_by_id(1, |_| &patch).allow_empty().required().await?;
 //! # Ok(()) });
 //! ```
+//!
+//! For operators other than `set`, a tuple of `Option<Update>` is an update of what is present:
+//! `(body.add_tag.map(|tag| o.tags().add_to_set(tag)), body.points.map(|points| o.total().inc(points)))`.
 //!
 //! A patch of a field in an `Option`, such as `p.address().city().set(..)`, creates an incomplete `address` if
 //! there is none, and the document cannot be read any more. Add `p.address().is_not_null()` to the filter, or

@@ -32,6 +32,25 @@
 //! Two operators on one field, or on a field and a part of it, are
 //! [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) before anything is sent.
 //!
+//! # Patches and changes
+//!
+//! [`#[derive(Patch)]`](derive@crate::Patch) makes an update of a struct of optional fields, such as the body of a
+//! `PATCH` request; see [PATCH](super::dynamic#patch). [`save_changes`](crate::Collection::save_changes) compares a
+//! document with the one that was read, and sends only the fields that differ, so that it keeps what others have changed:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let before = orders.find_by_id(1).required().await?;
+//! let mut after = before.clone();
+//! after.note = Some("ring twice".to_owned());
+//! after.tags.push("urgent".to_owned());
+//! // Another client changes another field.
+//! orders.update_by_id(1, |o| o.status().set(Status::Paid)).await?;
+//! orders.save_changes(&before, &after).required().await?;
+//! assert_eq!(orders.find_by_id(1).required().await?.status, Status::Paid);
+//! # Ok(()) });
+//! ```
+//!
 //! # Which documents
 //!
 //! ```

@@ -109,7 +109,7 @@
 //! ```
 //! use axum::Json;
 //! use axum::extract::State;
-//! # use marula::{Collection, Document};
+//! # use marula::{Collection, Document, Insert};
 //! use marula::bson::{DateTime, ObjectId};
 //! use marula::json::Plain;
 //! # use serde::{Deserialize, Serialize};
@@ -125,11 +125,13 @@
 //!     #[serde(rename = "_id")]
 //!     id: ObjectId,
 //!     customer: ObjectId,
+//!     #[document(created_at)]
 //!     placed: DateTime,
 //!     due: Option<DateTime>,
 //! }
 //!
-//! #[derive(Deserialize)]
+//! #[derive(Deserialize, Insert)]
+//! #[document(of = Order)]
 //! struct NewOrder {
 //!     customer: ObjectId,
 //!     due: Option<DateTime>,
@@ -139,10 +141,7 @@
 //!     State(orders): State<Collection<Order>>,
 //!     Json(Plain(new)): Json<Plain<NewOrder>>,
 //! ) -> Result<Json<Plain<Order>>, ApiError> {
-//!     let NewOrder { customer, due } = new;
-//!     let order = Order { id: ObjectId::new(), customer, placed: DateTime::now(), due };
-//!     orders.insert_one(&order).await?;
-//!     Ok(Json(Plain(order)))
+//!     Ok(Json(Plain(orders.insert(new).await?)))
 //! }
 //! # let router: axum::Router<Collection<Order>> =
 //! #     axum::Router::new().route("/orders", axum::routing::post(create));
@@ -158,6 +157,50 @@
 //! `chrono::DateTime<Utc>`, `jiff::Timestamp`, `uuid::Uuid` and the decimals of other crates need no `Plain`: their
 //! JSON is plain already, and they are stored as dates, UUIDs and decimals. The types of crate time are text
 //! with its feature `serde-human-readable`.
+//!
+//! # Bodies of POST and PATCH
+//!
+//! [`#[derive(Insert)]`](derive@crate::Insert), as in the example above, is a struct of the fields that a client may choose. The
+//! compiler checks that they are fields of the model and that no required one is missing. [`insert`](crate::Collection::insert)
+//! returns the document with its id and times exactly as a later `GET` reads it. It also takes a document; and
+//! `insert_one(&mut document)` writes the id and the times to the document.
+//!
+//! [`#[derive(Patch)]`](derive@crate::Patch) is the body of a `PATCH`. With `deny_unknown_fields` a misspelt field is
+//! an error of the extractor. A body without a field changes nothing: `allow_empty` returns the document.
+//!
+//! ```
+//! # use marula_guide::*;
+//! # use axum::Json;
+//! # use axum::extract::{Path, State};
+//! use marula::driver::options::ReturnDocument;
+//! use marula::{Patch, Patched};
+//! # struct ApiError(Error);
+//! # impl From<Error> for ApiError { fn from(error: Error) -> Self { ApiError(error) } }
+//! # impl axum::response::IntoResponse for ApiError {
+//! #     fn into_response(self) -> axum::response::Response { self.0.to_string().into_response() }
+//! # }
+//!
+//! #[derive(serde::Deserialize, Patch)]
+//! #[document(of = Order)]
+//! #[serde(deny_unknown_fields)]
+//! struct OrderPatch {
+//!     status: Option<Status>,
+//!     note: Patched<String>,
+//! }
+//!
+//! async fn change(
+//!     State(orders): State<Collection<Order>>,
+//!     Path(id): Path<i64>,
+//!     Json(patch): Json<OrderPatch>,
+//! ) -> Result<Json<Order>, ApiError> {
+//!     let changing = orders.find_one_and_update(|o| o.id().eq(id), |_| patch).allow_empty();
+//!     let order = changing.return_document(ReturnDocument::After).required().await?;
+//!     Ok(Json(order))
+//! }
+//! # let router: axum::Router<Collection<Order>> =
+//! #     axum::Router::new().route("/orders/{id}", axum::routing::patch(change));
+//! # drop(router);
+//! ```
 //!
 //! # Responses that stream
 //!

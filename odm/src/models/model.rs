@@ -13,6 +13,7 @@ use crate::{
     models::{
         declaration::CollectionDeclaration,
         index::{IndexDeclaration, SearchIndexDeclaration},
+        input::ModelField,
         managed::{Behavior, BoxedError, WriteKind, Written},
     },
     path::{
@@ -115,6 +116,10 @@ pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     /// The maintained fields, and whether there are hooks.
     #[doc(hidden)]
     const BEHAVIOR: Behavior = Behavior::NONE;
+
+    /// The fields of a model that is a struct, for the derives of input. Empty for an enum.
+    #[doc(hidden)]
+    const INPUT: &'static [ModelField] = &[];
 
     /// Writes the values that a write has stored to the fields of this document.
     ///

@@ -15,8 +15,10 @@ pub use crate::query::{
     },
     watch::{ChangeStream, Watch},
     write::{
+        changes::SaveChanges,
         delete::Delete,
         find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate},
+        input::InsertDocument,
         insert::{InsertMany, InsertOne, Insertable},
         migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason},
         save::{Save, Saved},

@@ -7,7 +7,7 @@ use marula_architecture_tests::{Source, sources_of};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// Options with the mark `driver` that actions of the ODM do not have: (list or file, or all of them; option; reason).
-const WITHOUT_SETTER: [(&str, &str, &str); 14] = [
+const WITHOUT_SETTER: [(&str, &str, &str); 16] = [
     ("", "raw_data", "for MongoDB's own tools"),
     ("", "requires", "set by the ODM itself"),
     ("", "projection", "set by `select`, and by the type that is read"),
@@ -53,6 +53,16 @@ const WITHOUT_SETTER: [(&str, &str, &str); 14] = [
         "odm/src/query/write/save.rs",
         "sort",
         "a save finds one document by its id",
+    ),
+    (
+        "odm/src/query/write/changes.rs",
+        "upsert",
+        "changes of a document that was read insert none",
+    ),
+    (
+        "odm/src/query/write/changes.rs",
+        "sort",
+        "changes are those of one document, by its id",
     ),
 ];
 

@@ -52,7 +52,17 @@ impl Version {
 
     /// Adds the condition that the stored document has this version.
     pub(in crate::query) fn of(&self, filter: Sendable<Node>) -> Sendable<Node> {
-        filter.with(|filter| filter.and(Node::leaf(self.field, Op::Eq(self.old.clone()))))
+        filter.with(|filter| filter.and(self.condition()))
+    }
+
+    /// The condition that the stored document has this version.
+    pub(in crate::query) fn condition(&self) -> Node {
+        Node::leaf(self.field, Op::Eq(self.old.clone()))
+    }
+
+    /// The version that the stored document must have.
+    pub(in crate::query) fn old(&self) -> &Bson {
+        &self.old
     }
 }
 

@@ -204,7 +204,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
 
 /// Inserts a document in its stored form. The driver's future is created before the returned one,
 /// which therefore does not contain the action.
-fn send_one<'a, T: AppendDocument + Send + Sync>(
+pub(super) fn send_one<'a, T: AppendDocument + Send + Sync>(
     collection: &'a DriverCollection,
     document: &'a Sendable<T>,
     options: InsertOneOptions,

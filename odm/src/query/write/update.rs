@@ -410,7 +410,7 @@ macro_rules! updates {
                     .update(&self.update)
             }
 
-            fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
+            pub(super) fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
                 let collection = &self.collection.inner;
                 let is_upsert = self.options.is_upsert();
                 let sending = self.action().map(IntoFuture::into_future);
@@ -421,7 +421,7 @@ macro_rules! updates {
             }
 
             /// Like `run`, after the upgrade of the documents that match.
-            async fn run_upgrading(self) -> Result<UpdateResult> {
+            pub(super) async fn run_upgrading(self) -> Result<UpdateResult> {
                 after_upgrade(self.ready()?).await
             }
         }

@@ -68,6 +68,11 @@ impl<R> Update<R> {
         }
     }
 
+    /// An update that a call rejects with the error.
+    pub(crate) fn failed(error: Error) -> Self {
+        Self::new(Err(error))
+    }
+
     fn one(operator: Operator, path: &RawPath, operand: Result<Bson, Error>) -> Self {
         Self::with_changes(Self::change(operator, path, operand))
     }

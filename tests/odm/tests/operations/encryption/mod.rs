@@ -5,6 +5,7 @@ mod comparisons;
 mod conversions;
 mod documents;
 mod hidden;
+mod input;
 mod leaks;
 mod limits;
 mod literals;

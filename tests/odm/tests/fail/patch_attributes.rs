@@ -1,0 +1,48 @@
+use marula::{Document, Embedded, Patch};
+
+#[derive(Embedded)]
+struct Address {
+    city: String,
+}
+
+#[derive(Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    total: i64,
+    note: Option<String>,
+    tags: Vec<String>,
+    address: Address,
+    lines: Vec<Address>,
+    #[document(version)]
+    revision: i64,
+    #[document(updated_at)]
+    updated_at: marula::bson::DateTime,
+}
+
+#[derive(Patch)]
+#[document(of = Order)]
+struct OrderPatch {
+    note: Option<Option<String>>,
+    #[document(opaque)]
+    total: Option<i64>,
+}
+
+#[derive(Patch)]
+struct Unbound {
+    total: Option<i64>,
+}
+
+#[derive(Patch)]
+#[document(of = Order)]
+enum Kinds {
+    One,
+}
+
+#[derive(Patch)]
+#[document(of = Order)]
+struct Generic<T> {
+    total: Option<T>,
+}
+
+fn main() {}
