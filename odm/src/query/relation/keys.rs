@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn regular_expressions_are_no_keys() {
         let pattern = crate::base::bson::Regex {
-            pattern: "a".into(),
-            options: String::new(),
+            pattern: "a".to_owned().try_into().unwrap(),
+            options: String::new().try_into().unwrap(),
         };
         let refused = Slots::default().add("slug", Bson::RegularExpression(pattern), 0);
         assert!(matches!(refused, Err(Error::InvalidFilter { .. })));

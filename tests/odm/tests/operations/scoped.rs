@@ -75,6 +75,8 @@ fn calls() -> Vec<Call> {
         exists: |own| Ok(own.exists(|n| n._id().eq(2)).await?.then_some(2).into_iter().collect());
         distinct: |own| own.distinct(|n| n._id(), |_| Filter::everything()).await;
         estimated_count: |own| own.estimated_count().await.map(|_| vec![2]);
+        index_stats: |own| own.index_stats().all().await.map(|_| vec![2]);
+        collection_stats: |own| own.collection_stats().all().await.map(|_| vec![2]);
         aggregate: |own| Ok(ids(own.aggregate().sort(|n| n._id().asc()).all().await?));
         load: |own| {
             Ok(own.load([1_i64, 2]).await?.into_values().map(|note| note._id).collect())
@@ -104,6 +106,11 @@ fn calls() -> Vec<Call> {
         delete_permanently_by_id: |own| own.delete_permanently_by_id(2).await.map(|_| Vec::new());
         restore: |own| own.restore(|_| Filter::everything()).await.map(|_| Vec::new());
         restore_by_id: |own| own.restore_by_id(4).await.map(|_| Vec::new());
+        save_changes: |own| {
+            let changed = Note { text: "y".to_owned(), ..note(2, 1) };
+            own.save_changes(&note(2, 1), &changed).await.map(|_| Vec::new())
+        };
+        insert: |own| own.insert(note(5, 2)).await.map(|note| vec![note._id]);
         insert_one: |own| own.insert_one(&note(5, 2)).await.map(|_| Vec::new());
         insert_many: |own| own.insert_many([note(5, 1), note(6, 2)]).await.map(|_| Vec::new());
         find_one_and_update: |own| {
