@@ -385,7 +385,7 @@ impl<'a, D: Model, T: Output, L: Relations<T> + 'a> FindWith<'a, D, T, L> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Find::all`], also of the queries of the relations; [`Error::InvalidArgument`] if one of these has a session, a
+    /// Those of [`Find::all`], also of the queries of the relations; [`Error::InvalidArgument`](crate::Error::InvalidArgument) if one of these has a session, a
     /// `limit` or a `skip`, or finds a document that refers to another one only by its collation.
     pub fn all(self) -> Running<'a, Vec<Item<T, L>>> {
         Box::pin(async move {

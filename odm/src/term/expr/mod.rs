@@ -68,7 +68,7 @@
 //! | `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$cmp` | [`eq`], [`ne`], [`gt`], [`gte`], [`lt`], [`lte`], [`compare`] |
 //! | `$and`, `$or`, `$not` | [`and`], [`or`], [`not`]; `&`, `\|`, `!` |
 //! | `$cond`, `$switch`, `$ifNull`, `$let`, `$literal` | [`cond`], [`switch`], [`bucket`], [`if_null`], [`let_in`], [`lit`] |
-//! | `$concat`, `$split`, `$toLower`, `$toUpper` | [`concat`], [`split`], [`to_lower`], [`to_upper`] |
+//! | `$concat`, `$split`, `$toLower`, `$toUpper` | [`concat()`], [`split`], [`to_lower`], [`to_upper`] |
 //! | `$trim`, `$ltrim`, `$rtrim` | [`trim`], [`trim_chars`], [`trim_start`], [`trim_end`] |
 //! | `$replaceOne`, `$replaceAll`, `$strcasecmp` | [`replace_first`], [`replace_all`], [`compare_ignore_case`] |
 //! | `$strLenCP`, `$substrCP`, `$indexOfCP` | [`char_count`], [`substring`], [`index_of_text`] |
@@ -76,7 +76,7 @@
 //! | `$regexMatch`, `$regexFind`, `$regexFindAll` | [`regex_match`], [`regex_find`], [`regex_find_all`] |
 //! | `$size`, `$in`, `$isArray`, `$indexOfArray` | [`size`], [`contains`], [`is_array`], [`index_of`] |
 //! | `$map`, `$filter`, `$reduce`, `$anyElementTrue`, `$allElementsTrue` | [`map`], [`filter`](fn@filter), [`reduce`], [`any_of`], [`all_of`] |
-//! | `$arrayElemAt`, `$first`, `$last`, `$slice` | [`element_at`], [`first_element`], [`last_element`], [`slice`], [`slice_from`] |
+//! | `$arrayElemAt`, `$first`, `$last`, `$slice` | [`element_at`], [`first_element`], [`last_element`], [`slice()`], [`slice_from`] |
 //! | `$firstN`, `$lastN`, `$maxN`, `$minN` | [`first_elements`], [`last_elements`], [`greatest_elements`], [`least_elements`] |
 //! | `$concatArrays`, `$reverseArray`, `$sortArray`, `$range`, `$zip` | [`concat_arrays`], [`reverse`], [`sort_array`], [`sort_array_by`], [`range`], [`zip`], [`zip_longest`] |
 //! | `$setUnion`, `$setIntersection`, `$setDifference`, `$setEquals`, `$setIsSubset` | [`set_union`], [`set_intersection`], [`set_difference`], [`set_equals`], [`is_subset`] |

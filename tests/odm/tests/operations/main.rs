@@ -39,6 +39,7 @@ mod patches;
 mod queries;
 mod random_filters;
 mod related;
+mod related_keys;
 mod saves;
 mod schema;
 mod schema_builds;

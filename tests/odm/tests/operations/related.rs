@@ -1,49 +1,48 @@
 //! `find(…).with(…)`: documents that are read together with those that they refer to.
 
 use crate::common::{Env, Observed};
-use marula::bson::{Bson, DateTime, Document as BsonDocument, doc};
+use marula::bson::{Bson, DateTime, doc};
 use marula::collection::KeysetPage;
-use marula::driver::options::{Collation, FindOptions};
-use marula::managed::BoxedError;
+use marula::driver::options::FindOptions;
 use marula::prelude::*;
-use marula::{Collection, Database, Document, Embedded, Error, Hooks, Projection, Ref};
+use marula::{Collection, Database, Document, Embedded, Error, Projection, Ref};
 
 #[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "companies")]
-struct Company {
-    _id: i64,
-    name: String,
+pub(crate) struct Company {
+    pub(crate) _id: i64,
+    pub(crate) name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "people", soft_delete = deleted_at)]
-struct Person {
-    _id: i64,
-    name: String,
-    company: Option<Ref<Company>>,
-    deleted_at: Option<DateTime>,
+pub(crate) struct Person {
+    pub(crate) _id: i64,
+    pub(crate) name: String,
+    pub(crate) company: Option<Ref<Company>>,
+    pub(crate) deleted_at: Option<DateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Embedded)]
-struct Review {
+pub(crate) struct Review {
     person: Ref<Person>,
     stars: i32,
 }
 
 #[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "articles")]
-struct Article {
-    _id: i64,
-    title: String,
-    author: Ref<Person>,
-    editor: Option<Ref<Person>>,
-    readers: Vec<Ref<Person>>,
-    reviews: Vec<Review>,
+pub(crate) struct Article {
+    pub(crate) _id: i64,
+    pub(crate) title: String,
+    pub(crate) author: Ref<Person>,
+    pub(crate) editor: Option<Ref<Person>>,
+    pub(crate) readers: Vec<Ref<Person>>,
+    pub(crate) reviews: Vec<Review>,
 }
 
 #[derive(Clone, Debug, PartialEq, Document)]
 #[document(collection = "comments", index(article, -rank))]
-struct Comment {
+pub(crate) struct Comment {
     _id: i64,
     article: Ref<Article>,
     also: Vec<Ref<Article>>,
@@ -70,15 +69,15 @@ struct Name {
     name: String,
 }
 
-struct Site {
-    companies: Collection<Company>,
-    people: Collection<Person>,
-    articles: Collection<Article>,
-    comments: Collection<Comment>,
+pub(crate) struct Site {
+    pub(crate) companies: Collection<Company>,
+    pub(crate) people: Collection<Person>,
+    pub(crate) articles: Collection<Article>,
+    pub(crate) comments: Collection<Comment>,
 }
 
 impl Site {
-    fn of(db: &Database) -> Site {
+    pub(crate) fn of(db: &Database) -> Site {
         Site {
             companies: db.collection(),
             people: db.collection(),
@@ -88,7 +87,7 @@ impl Site {
     }
 
     /// Two companies, four people, four articles and their comments.
-    async fn filled(db: &Database) -> Site {
+    pub(crate) async fn filled(db: &Database) -> Site {
         let site = Site::of(db);
         let company = |id, name: &str| Company {
             _id: id,
@@ -534,135 +533,6 @@ async fn all_queries_run_in_the_session() {
 }
 
 #[tokio::test]
-async fn keys_are_equal_by_their_value() {
-    let env = Env::start().await;
-    let site = Site::of(&env.db);
-    // Another program has written the ids as Int32 and Double.
-    let people: [BsonDocument; 2] = [
-        doc! { "_id": 1, "name": "Ada", "company": 1.0, "deleted_at": null },
-        doc! { "_id": 2.0, "name": "Ben", "company": null, "deleted_at": null },
-    ];
-    site.people
-        .driver()
-        .clone_with_type::<BsonDocument>()
-        .insert_many(&people)
-        .await
-        .expect("people");
-    let company = Company {
-        _id: 1,
-        name: "Acme".into(),
-    };
-    site.companies.insert_one(&company).await.expect("a company");
-    let article = |id, author| Article {
-        _id: id,
-        title: String::new(),
-        author: Ref::new(author),
-        editor: None,
-        readers: vec![],
-        reviews: vec![],
-    };
-    site.articles
-        .insert_many(&[article(1, 1), article(2, 2)])
-        .await
-        .expect("articles");
-    let people = site.people.find_all().with_one(&site.articles, |a| a.author());
-    let found = site
-        .articles
-        .find_all()
-        .sort(|a| a._id().asc())
-        .with(|a| a.author(), people)
-        .await;
-    let found = found.expect("articles");
-    let of: Vec<Option<(i64, Option<i64>)>> = found
-        .iter()
-        .map(|(_, a)| a.as_ref().map(|(a, b)| (a._id, b.as_ref().map(|b| b._id))))
-        .collect();
-    assert_eq!(of, [Some((1, Some(1))), Some((2, Some(2)))]);
-    let counted = site
-        .companies
-        .find_all()
-        .with_count(&site.people, |p| p.company())
-        .one()
-        .await;
-    assert_eq!(counted.expect("a company").1, 1);
-    env.stop().await;
-}
-
-#[tokio::test]
-async fn more_keys_than_one_query_takes_are_divided() {
-    let env = Env::start().await;
-    Site::filled(&env.db).await;
-    let observed = Observed::of(&env);
-    let site = Site::of(&observed.db);
-    let people: Vec<Person> = (100..10_201)
-        .map(|id| Person {
-            _id: id,
-            name: String::new(),
-            company: Some(Ref::new(id)),
-            deleted_at: None,
-        })
-        .collect();
-    site.people.insert_many(&people).await.expect("people");
-    observed.take_all();
-    let found = site
-        .people
-        .find(|p| p._id().gte(100))
-        .with(|p| p.company(), &site.companies);
-    assert_eq!(found.await.expect("people").len(), 10_101);
-    let queries = observed.take("find");
-    assert_eq!(queries.len(), 3);
-    env.stop().await;
-}
-
-/// A model whose field has got another name.
-#[derive(Clone, Debug, PartialEq, Document)]
-#[document(collection = "invoices", hooks, schema_version(2, upgrade = named))]
-struct Invoice {
-    _id: i64,
-    client: Ref<Company>,
-    #[serde(default)]
-    loaded: bool,
-}
-
-fn named(from: u32, document: &mut BsonDocument) -> Result<(), BoxedError> {
-    assert_eq!(from, 1);
-    if let Some(customer) = document.remove("customer") {
-        document.insert("client", customer);
-    }
-    Ok(())
-}
-
-impl Hooks for Invoice {
-    fn after_load(&mut self) -> Result<(), BoxedError> {
-        self.loaded = true;
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn older_documents_are_related_in_their_present_form() {
-    let env = Env::start().await;
-    let site = Site::filled(&env.db).await;
-    let invoices = env.db.collection::<Invoice>();
-    let old = doc! { "_id": 1_i64, "customer": 2_i64 };
-    invoices
-        .driver()
-        .clone_with_type::<BsonDocument>()
-        .insert_one(&old)
-        .await
-        .expect("an invoice");
-    let found = invoices
-        .find_all()
-        .with(|i| i.client(), &site.companies)
-        .one()
-        .await;
-    let (invoice, company) = found.expect("an invoice");
-    assert!(invoice.loaded);
-    assert_eq!(company.map(|c| c.name), Some("Bee".to_owned()));
-    env.stop().await;
-}
-
-#[tokio::test]
 async fn errors_say_what_is_not_a_query_of_a_relation() {
     let env = Env::start().await;
     let site = Site::filled(&env.db).await;
@@ -695,61 +565,6 @@ async fn errors_say_what_is_not_a_query_of_a_relation() {
     let hidden = site.people.find_all().with_options(hidden);
     let hidden = articles().with(|a| a.author(), hidden).await;
     assert!(message(hidden.err()).contains("select"));
-    env.stop().await;
-}
-
-#[derive(Clone, Debug, PartialEq, Document)]
-#[document(collection = "words", collation(locale = "en", strength = 2))]
-struct Word {
-    _id: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Document)]
-#[document(collection = "uses")]
-struct Use {
-    _id: i64,
-    word: Ref<Word>,
-}
-
-#[tokio::test]
-async fn keys_are_not_compared_by_a_collation() {
-    let env = Env::start().await;
-    let created = env
-        .db
-        .schema()
-        .register::<Word>()
-        .sync(marula::schema::SyncMode::Additive)
-        .await;
-    created.expect("the collection");
-    let (words, uses) = (env.db.collection::<Word>(), env.db.collection::<Use>());
-    words
-        .insert_one(&Word { _id: "Tea".into() })
-        .await
-        .expect("a word");
-    let tea = |id, word: &str| Use {
-        _id: id,
-        word: Ref::new(word.into()),
-    };
-    uses.insert_many(&[tea(1, "Tea"), tea(2, "tea")])
-        .await
-        .expect("uses");
-    let refused = uses.find_all().with(|u| u.word(), &words).await;
-    // One key is equal exactly: only the other one is refused.
-    assert_eq!(
-        refused.expect("uses").iter().filter(|(_, w)| w.is_some()).count(),
-        1
-    );
-    let refused = uses.find(|u| u._id().eq(2)).with(|u| u.word(), &words).await;
-    let error = refused.expect_err("a collation").to_string();
-    assert!(error.contains("collation") && error.contains("_id"), "{error}");
-    let simple = words.find_all().collation(Collation::new("simple"));
-    let found = uses
-        .find_all()
-        .sort(|u| u._id().asc())
-        .with(|u| u.word(), simple)
-        .await;
-    let found: Vec<bool> = found.expect("uses").iter().map(|(_, w)| w.is_some()).collect();
-    assert_eq!(found, [true, false]);
     env.stop().await;
 }
 
