@@ -49,6 +49,16 @@ impl Digits {
         })
     }
 
+    /// The digits without zeros at the end, which are equal for equal numbers.
+    pub(crate) fn shortest(self) -> String {
+        let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
+        while coefficient != 0 && coefficient % 10 == 0 {
+            (coefficient, exponent) = (coefficient / 10, exponent + 1);
+        }
+        let sign = if self.is_negative { "-" } else { "" };
+        format!("{sign}{coefficient}e{exponent}")
+    }
+
     /// The number, if it is an integer of 64 bits.
     pub(crate) fn whole(self) -> Option<i64> {
         let (mut coefficient, mut exponent) = (i128::try_from(self.coefficient).ok()?, self.exponent);

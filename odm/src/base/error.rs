@@ -259,6 +259,22 @@ pub enum Error {
         /// The allowed names.
         allowed: Vec<String>,
     },
+    /// A filter name or its comparison is not in the list of allowed ones, see [`FilterNames`](crate::filter::FilterNames). A web
+    /// application should reply with a client error (400).
+    UnknownFilter {
+        /// The name with its comparison, such as `total[gte]`, truncated to 64 characters.
+        name: String,
+        /// The allowed names with their comparisons.
+        allowed: Vec<String>,
+    },
+    /// The value of an allowed filter name is not of the type of the field, or there are too many, see
+    /// [`FilterNames`](crate::filter::FilterNames). A web application should reply with a client error (400).
+    InvalidFilterValue {
+        /// The name with its comparison, truncated to 64 characters.
+        name: String,
+        /// What is wrong. It does not contain the value.
+        reason: String,
+    },
     /// Index declarations are invalid, or conflict with one another or with existing indexes; see
     /// [`schema`](crate::schema).
     Schema(SchemaError),
@@ -414,6 +430,16 @@ impl fmt::Display for Error {
             Error::Hook { model, hook, .. } => write!(f, "the hook {hook} of {model} failed"),
             Error::UnknownSort { name, allowed } => {
                 write!(f, "unknown sort {name:?}: expected one of {}", allowed.join(", "))
+            }
+            Error::UnknownFilter { name, allowed } => {
+                write!(
+                    f,
+                    "unknown filter {name:?}: expected one of {}",
+                    allowed.join(", ")
+                )
+            }
+            Error::InvalidFilterValue { name, reason } => {
+                write!(f, "the value of the filter {name:?} is invalid: {reason}")
             }
             Error::ShardKey {
                 collection,

@@ -4,7 +4,10 @@
 pub mod cli;
 
 use crate::{
-    base::{bson::RawDocumentBuf, error::Result},
+    base::{
+        bson::{RawDocumentBuf, doc},
+        error::Result,
+    },
     driver::{self, Bind, options::ClientOptions},
     models::model::Model,
     query::{bulk::client::ClientBulk, handle::Collection},
@@ -129,6 +132,24 @@ impl Client {
     #[must_use]
     pub fn new(client: driver::Client) -> Self {
         Client { inner: client }
+    }
+
+    /// Sends `ping` to a server that the read preference of the client selects: whether the deployment answers, for the readiness
+    /// check of a service. Waits up to `serverSelectionTimeoutMS` (default 30 s), or `timeoutMS`. If the future is dropped,
+    /// nothing has changed.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// client.ping().await?;
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver) if no server can be selected or does not answer, or if a login fails.
+    pub async fn ping(&self) -> Result<()> {
+        let admin = self.inner.database("admin");
+        admin.run_command(doc! { "ping": 1 }).await?;
+        Ok(())
     }
 
     /// The client of the driver, for operations that the ODM does not have, such as

@@ -115,6 +115,28 @@
 //! # Ok(()) });
 //! ```
 //!
+//! # Filters by name
+//!
+//! [`FilterNames`](crate::filter::FilterNames) is the list of filters that a request may select, with the comparisons of each. Values
+//! are read as the type of the field. Other names are [`Error::UnknownFilter`](crate::Error::UnknownFilter).
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::filter::{FilterNames, FilterOperator::*};
+//!
+//! let o = Order::fields();
+//! let names = FilterNames::new()
+//!     .allow("status", o.status(), [Equal, In])
+//!     .allow("total", o.total(), [GreaterOrEqual, Less])
+//!     .allow("tag", o.tags().any(), [Equal])
+//!     .ignore("sort");
+//! // ?status=open&total[gte]=200&sort=-total
+//! let filter = names.parse("status=open&total%5Bgte%5D=200&sort=-total")?;
+//! assert_eq!(orders.filter(filter).find().await?.len(), 2);
+//! assert!(matches!(names.parse("total[gte]=many"), Err(Error::InvalidFilterValue { .. })));
+//! # Ok(()) });
+//! ```
+//!
 //! In a `match` the arms have one type after [`erased`](crate::SortKey::erased).
 //!
 //! # PATCH

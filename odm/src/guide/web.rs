@@ -11,7 +11,7 @@
 //! | [`is_duplicate`](crate::Error::is_duplicate) | 409, with the fields of the index in [`Duplicate`](crate::Error::Duplicate) |
 //! | [`is_version_conflict`](crate::Error::is_version_conflict) | 409, or 412 with `If-Match` |
 //! | [`is_validation`](crate::Error::is_validation) | 422 |
-//! | [`InvalidPageToken`](crate::Error::InvalidPageToken), [`UnknownSort`](crate::Error::UnknownSort) | 400 |
+//! | [`InvalidPageToken`](crate::Error::InvalidPageToken), [`UnknownSort`](crate::Error::UnknownSort), [`UnknownFilter`](crate::Error::UnknownFilter), [`InvalidFilterValue`](crate::Error::InvalidFilterValue) | 400 |
 //! | [`InvalidArgument`](crate::Error::InvalidArgument) | 400 if the argument comes from the request, such as a page size of 0; otherwise 500 |
 //! | [`is_unavailable`](crate::Error::is_unavailable), [`is_timeout`](crate::Error::is_timeout) | 503 with `Retry-After` |
 //! | others | 500; the text goes to the log, not to the client |
@@ -53,7 +53,11 @@
 //!             }
 //!             _ if error.is_validation() => StatusCode::UNPROCESSABLE_ENTITY.into_response(),
 //!             // The handlers pass page sizes from requests.
-//!             Error::InvalidPageToken | Error::UnknownSort { .. } | Error::InvalidArgument { .. } => {
+//!             Error::InvalidPageToken
+//!             | Error::UnknownSort { .. }
+//!             | Error::UnknownFilter { .. }
+//!             | Error::InvalidFilterValue { .. }
+//!             | Error::InvalidArgument { .. } => {
 //!                 (StatusCode::BAD_REQUEST, error.to_string()).into_response()
 //!             }
 //!             _ if error.is_unavailable() || error.is_timeout() => {

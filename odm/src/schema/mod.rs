@@ -60,13 +60,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
 
 pub use crate::base::error::{Applied, DuplicateKey, IndexChange, Requirement, UnsupportedFeature};
 pub use crate::driver::options::ServerVersion;
 use crate::{
     base::{
         bson::{Bson, Document, doc},
-        error::{Result, SchemaError},
+        error::{Error, Result, SchemaError},
     },
     driver::{self, CollectionSpecification, error::code},
     models::{index::normal::is_truthy, model::Model},
@@ -467,6 +468,34 @@ pub enum SyncMode {
     Additive,
     /// As [`Apply::full`].
     Full,
+}
+
+/// Reads `off`, `verify`, `additive` or `full`, for the configuration of an application.
+///
+/// ```
+/// use marula::schema::SyncMode;
+/// assert_eq!("additive".parse::<SyncMode>()?, SyncMode::Additive);
+/// assert!("all".parse::<SyncMode>().is_err());
+/// # Ok::<(), marula::Error>(())
+/// ```
+impl FromStr for SyncMode {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::InvalidArgument`] for any other text.
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text {
+            "off" => SyncMode::Off,
+            "verify" => SyncMode::Verify,
+            "additive" => SyncMode::Additive,
+            "full" => SyncMode::Full,
+            _ => {
+                return Err(Error::argument(
+                    "the mode of a schema is one of `off`, `verify`, `additive` and `full`",
+                ));
+            }
+        })
+    }
 }
 
 /// A [`Plan`] and the schema that it is made for. `Display` prints the plan.

@@ -127,6 +127,20 @@ impl FindOptions {
         self.timeout
     }
 
+    /// The name of an option that selects documents or returns others than they are, which an aggregation does not have.
+    #[must_use]
+    pub fn __only_of_find(&self) -> Option<&'static str> {
+        let options = [
+            ("min", self.min.is_some()),
+            ("max", self.max.is_some()),
+            ("return_key", self.return_key == Some(true)),
+            ("show_record_id", self.show_record_id == Some(true)),
+        ];
+        options
+            .into_iter()
+            .find_map(|(name, is_set)| is_set.then_some(name))
+    }
+
     /// The numbers of documents to skip and to return, where there are any.
     #[must_use]
     pub fn __range(&self) -> (Option<i64>, Option<i64>) {

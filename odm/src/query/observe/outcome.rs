@@ -27,6 +27,8 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::BulkWrite { .. } => "bulk_write",
         Error::InvalidBulkWrite { .. } => "invalid_bulk_write",
         Error::UnknownSort { .. } => "unknown_sort",
+        Error::UnknownFilter { .. } => "unknown_filter",
+        Error::InvalidFilterValue { .. } => "invalid_filter_value",
         Error::Schema(_) => "schema",
     }
 }

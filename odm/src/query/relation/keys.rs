@@ -20,8 +20,22 @@ pub(super) const KEYS: usize = 10_000;
 pub struct Slots {
     /// The keys, in the order in which they were added.
     keys: Vec<Bson>,
-    /// The slots of each key, by its bytes.
-    slots: HashMap<Vec<u8>, Vec<usize>>,
+    /// The index of each key and its slots, by its bytes.
+    slots: HashMap<Vec<u8>, (usize, Vec<usize>)>,
+}
+
+/// The keys of one query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys<'s> {
+    keys: &'s [Bson],
+    /// The index of the first one.
+    start: usize,
+}
+
+impl<'s> Keys<'s> {
+    pub(super) fn values(self) -> &'s [Bson] {
+        self.keys
+    }
 }
 
 impl Slots {
@@ -33,31 +47,40 @@ impl Slots {
         let Some(bytes) = key_bytes(&key).map_err(|e| Error::encode(field, e.into()))? else {
             return Ok(());
         };
-        let slots = self.slots.entry(bytes).or_default();
-        if slots.is_empty() {
+        let (_, slots) = self.slots.entry(bytes).or_insert_with(|| {
             self.keys.push(key);
-        }
+            (self.keys.len() - 1, Vec::new())
+        });
         slots.push(slot);
         Ok(())
     }
 
     /// The keys, divided into queries.
-    pub(super) fn queries(&self) -> impl Iterator<Item = &[Bson]> {
-        self.keys.chunks(KEYS)
+    pub(super) fn queries(&self) -> impl Iterator<Item = Keys<'_>> {
+        let chunks = self.keys.chunks(KEYS).enumerate();
+        chunks.map(|(at, keys)| Keys {
+            keys,
+            start: at * KEYS,
+        })
     }
 
-    /// The slots of a document that has these values, each slot once. Empty if no key is equal to one of them.
-    pub(super) fn of(&self, values: &[Bson]) -> Vec<usize> {
+    /// The slots of a document that has these values and was found by the keys of a query, each slot once. Empty if none of
+    /// the keys is equal to one of the values.
+    pub(super) fn of(&self, query: Keys<'_>, values: &[Bson]) -> Vec<usize> {
         let mut found = Vec::new();
         for value in values {
             let Ok(Some(bytes)) = key_bytes(value) else {
                 continue;
             };
-            for slot in self.slots.get(&bytes).into_iter().flatten() {
-                if values.len() == 1 || !found.contains(slot) {
-                    found.push(*slot);
-                }
+            if let Some((index, slots)) = self.slots.get(&bytes)
+                && (query.start..query.start + query.keys.len()).contains(index)
+            {
+                found.extend_from_slice(slots);
             }
+        }
+        if values.len() > 1 {
+            found.sort_unstable();
+            found.dedup();
         }
         found
     }
@@ -77,9 +100,13 @@ fn comparable(value: &Bson) -> Bson {
     match value {
         Bson::Int32(number) => Bson::Int64(i64::from(*number)),
         Bson::Double(number) => whole(*number).map_or(Bson::Double(*number), Bson::Int64),
-        Bson::Decimal128(decimal) => Digits::of(decimal)
-            .and_then(Digits::whole)
-            .map_or_else(|| value.clone(), Bson::Int64),
+        Bson::Decimal128(decimal) => match Digits::of(decimal) {
+            // A type that other keys do not have.
+            Some(digits) => digits
+                .whole()
+                .map_or_else(|| Bson::Symbol(digits.shortest()), Bson::Int64),
+            None => value.clone(),
+        },
         Bson::Document(document) => Bson::Document(fields(document)),
         Bson::Array(items) => Bson::Array(items.iter().map(comparable).collect()),
         other => other.clone(),
@@ -117,14 +144,26 @@ mod tests {
         slots
     }
 
+    fn of(slots: &Slots, values: &[Bson]) -> Vec<usize> {
+        slots
+            .queries()
+            .flat_map(|query| slots.of(query, values))
+            .collect()
+    }
+
     #[test]
     fn keys_are_distinct_and_divided() {
         let keys = (0..25_000_i64).map(|n| Bson::Int64(n % 20_001));
         let slots = slots(keys.chain([Bson::Null]));
-        let queries: Vec<usize> = slots.queries().map(<[Bson]>::len).collect();
+        let queries: Vec<usize> = slots.queries().map(|query| query.values().len()).collect();
         assert_eq!(queries, [10_000, 10_000, 1]);
-        assert_eq!(slots.of(&[Bson::Int64(0)]), [0, 20_001]);
-        assert_eq!(slots.of(&[Bson::Null]), [0_usize; 0]);
+        let all: Vec<Keys<'_>> = slots.queries().collect();
+        assert_eq!(slots.of(all[0], &[Bson::Int64(0)]), [0, 20_001]);
+        assert_eq!(slots.of(all[0], &[Bson::Null]), [0_usize; 0]);
+        // A document that two queries find belongs to the keys of each.
+        let both = [Bson::Int64(5), Bson::Int64(10_005)];
+        assert_eq!(slots.of(all[0], &both), [5, 20_006]);
+        assert_eq!(slots.of(all[1], &both), [10_005]);
     }
 
     #[test]
@@ -140,9 +179,15 @@ mod tests {
             ]
         };
         let slots = slots(numbers());
-        assert_eq!(slots.queries().map(<[Bson]>::len).collect::<Vec<_>>(), [1]);
+        assert_eq!(
+            slots
+                .queries()
+                .map(|query| query.values().len())
+                .collect::<Vec<_>>(),
+            [1]
+        );
         for number in numbers() {
-            assert_eq!(slots.of(&[number]), [0, 1, 2, 3, 4]);
+            assert_eq!(of(&slots, &[number]), [0, 1, 2, 3, 4]);
         }
         for other in [
             Bson::Double(5.5),
@@ -150,8 +195,11 @@ mod tests {
             decimal("5.1"),
             Bson::Double(f64::NAN),
         ] {
-            assert!(slots.of(&[other]).is_empty());
+            assert!(of(&slots, &[other]).is_empty());
         }
+        let fractions = self::slots([decimal("1.50")]);
+        assert_eq!(of(&fractions, &[decimal("1.5")]), [0]);
+        assert!(of(&fractions, &[decimal("15")]).is_empty());
         assert_eq!(whole(9_223_372_036_854_775_808.0), None);
         assert_eq!(whole(-9_223_372_036_854_775_808.0), Some(i64::MIN));
     }
@@ -159,14 +207,14 @@ mod tests {
     #[test]
     fn documents_are_equal_by_their_fields_in_order() {
         let slots = slots([doc! { "a": 1, "b": 2.0 }.into()]);
-        assert_eq!(slots.of(&[doc! { "a": 1_i64, "b": 2 }.into()]), [0]);
-        assert!(slots.of(&[doc! { "b": 2, "a": 1 }.into()]).is_empty());
+        assert_eq!(of(&slots, &[doc! { "a": 1_i64, "b": 2 }.into()]), [0]);
+        assert!(of(&slots, &[doc! { "b": 2, "a": 1 }.into()]).is_empty());
     }
 
     #[test]
     fn a_document_with_several_keys_is_in_each_slot_once() {
         let slots = slots([1.into(), 2.into(), 3.into()]);
-        assert_eq!(slots.of(&[3.into(), 1.into(), 3.into(), 7.into()]), [2, 0]);
+        assert_eq!(of(&slots, &[3.into(), 1.into(), 3.into(), 7.into()]), [0, 2]);
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl<'a, D: Model<Id: Eq + Hash + Clone>> IntoFuture for Load<'a, D> {
                 let find = found_in(
                     self.collection,
                     "_id",
-                    keys,
+                    keys.values(),
                     self.options.of_query(&limit),
                     &mut self.session,
                 );
@@ -248,7 +248,7 @@ where
                 let find = found_in(
                     self.collection,
                     &self.field,
-                    values,
+                    values.values(),
                     self.options.of_query(&limit),
                     &mut self.session,
                 );

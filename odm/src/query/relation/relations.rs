@@ -8,6 +8,7 @@ use crate::{
         error::{Error, Result},
         time_limit::TimeLimit,
     },
+    driver::BoundTransaction,
     models::projection::Output,
     path::{AsPath, Types, value_path},
     query::{
@@ -26,6 +27,8 @@ use crate::{
 pub struct Loading<'s> {
     pub(super) session: Session<'s>,
     pub(super) limit: TimeLimit,
+    /// The transaction that the handle of the outer query is bound to.
+    pub(super) bound: Option<BoundTransaction>,
 }
 
 /// The name of a field, or why documents cannot be related by it.
@@ -37,7 +40,10 @@ pub trait Relation: Send + Sync {
     /// What is read for one document.
     type Output: Send;
     /// The field of the documents of the query.
-    fn local(&self) -> &Name;
+    ///
+    /// # Errors
+    /// The relation cannot be read, whatever is stored.
+    fn local(&self) -> Result<&str>;
     /// Reads what belongs to each document, by the values of its field.
     fn load<'s>(&'s self, values: Values, loading: &'s mut Loading<'_>) -> Boxed<'s, Vec<Self::Output>>;
 }
@@ -106,7 +112,7 @@ where
 
     fn paths(&self, paths: &mut Vec<String>) -> Result<()> {
         self.others.paths(paths)?;
-        paths.push(self.relation.local().clone()?);
+        paths.push(self.relation.local()?.to_owned());
         Ok(())
     }
 
@@ -297,7 +303,17 @@ impl<Q> Counted<Q> {
 
 /// The name of a field, in a query and in the document.
 fn name<A: AsPath>(path: &A) -> Name {
-    field_name(&value_path(path)).map(str::to_owned).map_err(|e| *e)
+    field_name(&value_path(path)).map(str::to_owned).map_err(|e| match *e {
+        Error::InvalidPipeline { path, .. } if !path.is_empty() => Error::argument(format!(
+            "documents cannot be related by `{path}`: its name cannot be sent, or it is a field of an enum variant, and other \
+             variants could have a field of the same name"
+        )),
+        other => other,
+    })
+}
+
+fn checked(name: &Name) -> Result<&str> {
+    name.as_ref().map(String::as_str).map_err(Clone::clone)
 }
 
 fn id() -> Name {
@@ -322,13 +338,14 @@ fn empty<T>(number: usize) -> Vec<Option<T>> {
 impl<Q: Source> Relation for ToOne<Q> {
     type Output = Option<Q::Item>;
 
-    fn local(&self) -> &Name {
-        &self.local
+    fn local(&self) -> Result<&str> {
+        self.query.check()?;
+        checked(&self.local)
     }
 
     fn load<'s>(&'s self, values: Values, loading: &'s mut Loading<'_>) -> Boxed<'s, Vec<Self::Output>> {
         Box::pin(async move {
-            let (number, slots) = by_document("_id", values)?;
+            let (number, slots) = by_document(checked(&self.local)?, values)?;
             let mut related = empty(number);
             for (slot, item) in self.query.read("_id", &slots, None, loading).await? {
                 related[slot] = Some(item);
@@ -341,15 +358,16 @@ impl<Q: Source> Relation for ToOne<Q> {
 impl<Q: Source> Relation for ToEach<Q> {
     type Output = Vec<Option<Q::Item>>;
 
-    fn local(&self) -> &Name {
-        &self.local
+    fn local(&self) -> Result<&str> {
+        self.query.check()?;
+        checked(&self.local)
     }
 
     fn load<'s>(&'s self, values: Values, loading: &'s mut Loading<'_>) -> Boxed<'s, Vec<Self::Output>> {
         Box::pin(async move {
             let lengths: Vec<usize> = values.iter().map(Vec::len).collect();
             let each: Vec<Vec<Bson>> = values.into_iter().flatten().map(|value| vec![value]).collect();
-            let (number, slots) = by_document("_id", each)?;
+            let (number, slots) = by_document(checked(&self.local)?, each)?;
             let mut related = empty(number);
             for (slot, item) in self.query.read("_id", &slots, None, loading).await? {
                 related[slot] = Some(item);
@@ -366,14 +384,16 @@ impl<Q: Source> Relation for ToEach<Q> {
 impl<Q: Source, K> Relation for ToMany<Q, K> {
     type Output = Vec<Q::Item>;
 
-    fn local(&self) -> &Name {
-        &self.local
+    fn local(&self) -> Result<&str> {
+        self.query.check()?;
+        checked(&self.foreign)?;
+        checked(&self.local)
     }
 
     fn load<'s>(&'s self, values: Values, loading: &'s mut Loading<'_>) -> Boxed<'s, Vec<Self::Output>> {
         Box::pin(async move {
-            let foreign = self.foreign.as_ref().map_err(Clone::clone)?;
-            let (number, slots) = by_document(foreign, values)?;
+            let foreign = checked(&self.foreign)?;
+            let (number, slots) = by_document(checked(&self.local)?, values)?;
             let mut related: Vec<_> = std::iter::repeat_with(Vec::new).take(number).collect();
             for (slot, item) in self.query.read(foreign, &slots, self.per_parent, loading).await? {
                 related[slot].push(item);
@@ -386,14 +406,16 @@ impl<Q: Source, K> Relation for ToMany<Q, K> {
 impl<Q: Source> Relation for FromOne<Q> {
     type Output = Option<Q::Item>;
 
-    fn local(&self) -> &Name {
-        &self.local
+    fn local(&self) -> Result<&str> {
+        self.query.check()?;
+        checked(&self.foreign)?;
+        checked(&self.local)
     }
 
     fn load<'s>(&'s self, values: Values, loading: &'s mut Loading<'_>) -> Boxed<'s, Vec<Self::Output>> {
         Box::pin(async move {
-            let foreign = self.foreign.as_ref().map_err(Clone::clone)?;
-            let (number, slots) = by_document(foreign, values)?;
+            let foreign = checked(&self.foreign)?;
+            let (number, slots) = by_document(checked(&self.local)?, values)?;
             let mut related = empty(number);
             for (slot, item) in self.query.read(foreign, &slots, None, loading).await? {
                 related[slot].get_or_insert(item);
@@ -406,17 +428,19 @@ impl<Q: Source> Relation for FromOne<Q> {
 impl<Q: Source> Relation for Counted<Q> {
     type Output = u64;
 
-    fn local(&self) -> &Name {
-        &self.local
+    fn local(&self) -> Result<&str> {
+        self.query.check()?;
+        checked(&self.foreign)?;
+        checked(&self.local)
     }
 
     fn load<'s>(&'s self, values: Values, loading: &'s mut Loading<'_>) -> Boxed<'s, Vec<u64>> {
         Box::pin(async move {
-            let foreign = self.foreign.as_ref().map_err(Clone::clone)?;
-            let (number, slots) = by_document(foreign, values)?;
+            let foreign = checked(&self.foreign)?;
+            let (number, slots) = by_document(checked(&self.local)?, values)?;
             let mut counts = vec![0; number];
             for (slot, count) in self.query.count(foreign, &slots, loading).await? {
-                counts[slot] = count;
+                counts[slot] += count;
             }
             Ok(counts)
         })

@@ -17,6 +17,8 @@ use crate::{
     values::codec::{Decode, Value},
 };
 
+pub(super) const HIDDEN_FIELDS: &str = "a projection or `return_key` in the options can hide the fields that documents are related by; use `select`";
+
 /// The field of a projection that has the values of the paths it leaves out.
 const RELATED: &str = "marulaRelated";
 
@@ -63,9 +65,7 @@ impl<T: Output> Reader<T> {
         paths: Vec<String>,
     ) -> Result<(Find<'a, D, Undecoded>, Self)> {
         if find.options.__changes_fields() {
-            return Err(Error::argument(
-                "a projection or `return_key` in the options can hide the fields that documents are related by; use `select`",
-            ));
+            return Err(Error::argument(HIDDEN_FIELDS));
         }
         let (projection, are_added) = with_values(find.projection, &paths);
         let reader = Reader {
@@ -90,22 +90,28 @@ impl<T: Output> Reader<T> {
 
     /// The document in its present form, without the added field, and the values.
     pub(super) fn values(&self, document: Undecoded) -> Result<(RawDocumentBuf, Values)> {
-        if self.are_added {
-            let (document, added) = without_values(&document.0)?;
-            let values = (0..self.paths.len()).map(|at| match added.get(at.to_string()) {
-                Some(Bson::Array(items)) => items.clone(),
-                Some(value) => vec![value.clone()],
-                None => Vec::new(),
+        let all = |document: &RawDocument| {
+            let values = self.paths.iter().enumerate().map(|(at, path)| {
+                let mut values = Vec::new();
+                if !self.are_added {
+                    collect(document, path, &mut values)?;
+                } else if let Some(first) = document.get(at.to_string()).map_err(malformed)? {
+                    let rest = path.split_once('.').map(|(_, rest)| rest);
+                    collect_value(first, rest, false, &mut values)?;
+                }
+                Ok(values)
             });
-            return Ok((document, values.collect()));
+            values.collect::<Result<_>>()
+        };
+        if self.are_added {
+            let values = match document.0.get_document(RELATED) {
+                Ok(added) => all(added)?,
+                Err(_) => vec![Vec::new(); self.paths.len()],
+            };
+            return Ok((without_values(&document.0)?, values));
         }
         let document = self.read_as.present(&self.namespace, document.0)?;
-        let values = self.paths.iter().map(|path| {
-            let mut values = Vec::new();
-            collect(&document, path, &mut values)?;
-            Ok(values)
-        });
-        let values = values.collect::<Result<_>>()?;
+        let values = all(&document)?;
         Ok((document, values))
     }
 
@@ -161,53 +167,81 @@ fn with_values(projection: Option<Document>, paths: &[String]) -> (Option<Docume
     if projection.is_empty() || paths.iter().all(is_included) {
         return (Some(projection), false);
     }
-    // By numbers, since paths contain dots.
+    // By numbers, since paths contain dots. The whole values of the first fields: a path through arrays would leave out elements
+    // without a value.
     let values: Document = paths
         .iter()
         .enumerate()
-        .map(|(at, path)| (at.to_string(), Bson::String(format!("${path}"))))
+        .map(|(at, path)| (at.to_string(), Bson::String(format!("${}", first_field(path)))))
         .collect();
     projection.insert(RELATED, values);
     (Some(projection), true)
 }
 
-/// A document without the field of [`RELATED`], and this field.
-fn without_values(document: &RawDocument) -> Result<(RawDocumentBuf, Document)> {
+/// A document without the field of [`RELATED`].
+fn without_values(document: &RawDocument) -> Result<RawDocumentBuf> {
     let mut document = decode_document(document.as_bytes()).map_err(malformed)?;
-    let values = match document.remove(RELATED) {
-        Some(Bson::Document(values)) => values,
-        _ => Document::new(),
-    };
-    let document = to_raw_document(&document).map_err(|e| Error::encode("", e.into()))?;
-    Ok((document, values))
+    document.remove(RELATED);
+    to_raw_document(&document).map_err(|e| Error::encode("", e.into()))
 }
 
-/// The values at a path, those of the elements of arrays one by one.
+fn first_field(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(first, _)| first)
+}
+
+/// The values at a path, those of the elements of arrays one by one: null for an element that has none.
 fn collect(document: &RawDocument, path: &str, values: &mut Vec<Bson>) -> Result<()> {
+    collect_field(document, path, false, values)
+}
+
+/// `in_array`: whether the document is an element of an array.
+fn collect_field(document: &RawDocument, path: &str, in_array: bool, values: &mut Vec<Bson>) -> Result<()> {
     let (name, rest) = match path.split_once('.') {
         None => (path, None),
         Some((name, rest)) => (name, Some(rest)),
     };
     match document.get(name).map_err(malformed)? {
-        Some(value) => collect_value(value, rest, values),
-        None => Ok(()),
+        Some(value) => collect_value(value, rest, in_array, values),
+        None => {
+            values.extend(in_array.then_some(Bson::Null));
+            Ok(())
+        }
     }
 }
 
-fn collect_value(value: RawBsonRef<'_>, rest: Option<&str>, values: &mut Vec<Bson>) -> Result<()> {
+fn collect_value(
+    value: RawBsonRef<'_>,
+    rest: Option<&str>,
+    in_array: bool,
+    values: &mut Vec<Bson>,
+) -> Result<()> {
     match (value, rest) {
-        (RawBsonRef::Array(items), rest) => {
-            for item in items {
-                match (item.map_err(malformed)?, rest) {
-                    // An array in an array is a value.
-                    (item, None) => values.push(Bson::try_from(item).map_err(malformed)?),
-                    (item, Some(_)) => collect_value(item, rest, values)?,
-                }
+        (RawBsonRef::Array(items), Some(rest)) => {
+            let (first, after) = match rest.split_once('.') {
+                None => (rest, None),
+                Some((first, after)) => (first, Some(after)),
+            };
+            // The path to an element at an index.
+            if let Ok(index) = first.parse::<usize>() {
+                return match items.into_iter().nth(index) {
+                    Some(item) => collect_value(item.map_err(malformed)?, after, in_array, values),
+                    None => Ok(()),
+                };
             }
+            items
+                .into_iter()
+                .try_for_each(|item| collect_value(item.map_err(malformed)?, Some(rest), true, values))
+        }
+        // An array in an array is a value.
+        (RawBsonRef::Array(items), None) => items.into_iter().try_for_each(|item| {
+            values.push(Bson::try_from(item.map_err(malformed)?).map_err(malformed)?);
+            Ok(())
+        }),
+        (RawBsonRef::Document(inner), Some(rest)) => collect_field(inner, rest, in_array, values),
+        (RawBsonRef::Null, _) | (_, Some(_)) => {
+            values.extend(in_array.then_some(Bson::Null));
             Ok(())
         }
-        (RawBsonRef::Document(inner), Some(rest)) => collect(inner, rest, values),
-        (_, Some(_)) => Ok(()),
         (value, None) => {
             values.push(Bson::try_from(value).map_err(malformed)?);
             Ok(())
@@ -234,10 +268,15 @@ mod tests {
             values
         };
         assert_eq!(at("a.b"), [Bson::Int32(3)]);
-        assert_eq!(at("l.b"), [Bson::Int32(1), Bson::Int32(4), Bson::Null]);
-        assert_eq!(at("n"), [Bson::Null]);
+        // An element without a value keeps its place.
+        assert_eq!(
+            at("l.b"),
+            [Bson::Int32(1), Bson::Null, Bson::Int32(4), Bson::Null]
+        );
         assert_eq!(at("m"), [Bson::Array(vec![Bson::Int32(1)])]);
-        for path in ["a.c", "x", "x.y", "n.b"] {
+        assert_eq!(at("l.0.b"), [Bson::Int32(1)]);
+        assert_eq!(at("l.2.b.0"), [Bson::Int32(4)]);
+        for path in ["a.c", "x", "x.y", "n", "n.b", "l.7.b"] {
             assert!(at(path).is_empty(), "{path}");
         }
     }
@@ -252,7 +291,7 @@ mod tests {
         assert!(are_added);
         assert_eq!(
             added,
-            Some(doc! { "a": 1, "_id": 0, RELATED: { "0": "$_id", "1": "$a.b" } })
+            Some(doc! { "a": 1, "_id": 0, RELATED: { "0": "$_id", "1": "$a" } })
         );
     }
 }

@@ -1,5 +1,7 @@
 //! The queries of relations: the documents whose field has one of many keys.
 
+use std::borrow::Cow;
+
 use crate::{
     base::{
         bson::{Bson, Document, RawDocumentBuf, decode_document, doc},
@@ -7,6 +9,7 @@ use crate::{
         stage_versions::{self, requiring},
     },
     driver::{
+        Bind,
         bson::IntoDocument,
         options::{AggregateOptions, FindOptions},
     },
@@ -16,10 +19,10 @@ use crate::{
         observe::{Boxed, Call},
         read::{find::Find, page::sort_of},
         relation::{
-            keys::Slots,
+            keys::{Keys, Slots},
             load::in_keys,
             relations::{Alone, Loading, Relations, Row},
-            rows::{Columns, Reader, Undecoded},
+            rows::{Columns, HIDDEN_FIELDS, Reader, Undecoded},
             with::FindWith,
         },
     },
@@ -84,6 +87,12 @@ pub trait Source: Send + Sync {
     /// The type in which its documents are read.
     type Item: Send;
 
+    /// Checks the query, and the relations of its documents.
+    ///
+    /// # Errors
+    /// It cannot be the query of a relation, whatever is stored.
+    fn check(&self) -> Result<()>;
+
     /// Reads the documents whose field has one of the keys, in the order of the query, with their slots.
     fn read<'s>(
         &'s self,
@@ -108,6 +117,21 @@ where
 {
     type Item = <L::Row as Row>::Item;
 
+    fn check(&self) -> Result<()> {
+        let options = &self.find.options;
+        self.find.filter.as_ref().map_err(Clone::clone)?;
+        let reason = if options.__range() != (None, None) {
+            "`limit` and `skip` of the query of a relation would count the documents of all parents together: use `per_parent(..)`"
+        } else if self.find.session.is_some() {
+            "the queries of relations run in the session of the outer query: set it there"
+        } else if options.__changes_fields() {
+            HIDDEN_FIELDS
+        } else {
+            return self.relations.paths(&mut Vec::new());
+        };
+        Err(Error::argument(reason))
+    }
+
     fn read<'s>(
         &'s self,
         field: &'s str,
@@ -122,8 +146,9 @@ where
             // The last value is the key.
             paths.push(field.to_owned());
             let (mut items, mut slots_of_items) = (Vec::new(), Vec::new());
-            for keys in slots.queries() {
-                let find = self.of_keys(field, keys, loading)?;
+            let collection = self.collection(loading);
+            for query in slots.queries() {
+                let find = self.of_keys(&collection, field, query, loading);
                 let (find, reader) = Reader::of(find, paths.clone())?;
                 let documents = match per_key {
                     None => find.all().await?,
@@ -132,7 +157,7 @@ where
                 for document in documents {
                     let (document, mut values) = reader.values(document)?;
                     let keys = values.pop().unwrap_or_default();
-                    for slot in self.slots(field, slots, &keys)? {
+                    for slot in self.slots(field, slots, query, &keys)? {
                         items.push(reader.decode(&document)?);
                         columns.push(values.clone());
                         slots_of_items.push(slot);
@@ -155,16 +180,21 @@ where
     ) -> Boxed<'s, Vec<(usize, u64)>> {
         Box::pin(async move {
             let mut counts = Vec::new();
-            for keys in slots.queries() {
-                let find = self.of_keys(field, keys, loading)?;
+            let collection = self.collection(loading);
+            for query in slots.queries() {
+                let find = self.of_keys(&collection, field, query, loading);
+                check_aggregation("with_count", &find)?;
                 let by_key = doc! { "$group": { "_id": format!("${field}"), "count": { "$sum": 1_i64 } } };
                 let stages = vec![matching(&find)?, by_key];
                 for group in aggregated(find, stages).await? {
                     let group = decode_document(group.as_bytes()).map_err(malformed)?;
-                    let key = group.get("_id").cloned().unwrap_or(Bson::Null);
+                    let keys = match group.get("_id").cloned() {
+                        Some(Bson::Array(keys)) => keys,
+                        key => vec![key.unwrap_or(Bson::Null)],
+                    };
                     let count = group.get_i64("count").map_err(malformed)?;
                     let count = u64::try_from(count).map_err(malformed)?;
-                    let of_key = self.slots(field, slots, std::slice::from_ref(&key))?;
+                    let of_key = self.slots(field, slots, query, &keys)?;
                     counts.extend(of_key.into_iter().map(|slot| (slot, count)));
                 }
             }
@@ -174,44 +204,65 @@ where
 }
 
 impl<D: Model, T: Output, L> FindWith<'_, D, T, L> {
+    /// The handle of the query, in the transaction of the outer query if it has none of its own.
+    fn collection<'s>(&'s self, loading: &Loading<'_>) -> Cow<'s, Collection<D>> {
+        let own = self.find.collection;
+        match &loading.bound {
+            Some(transaction) if own.transaction().is_none() => Cow::Owned(own.bind_to(transaction)),
+            _ => Cow::Borrowed(own),
+        }
+    }
+
     /// The query of the documents whose field has one of the keys.
     fn of_keys<'s>(
         &'s self,
+        collection: &'s Collection<D>,
         field: &str,
-        keys: &[Bson],
+        query: Keys<'_>,
         loading: &'s mut Loading<'_>,
-    ) -> Result<Find<'s, D, T>> {
-        let find = &self.find;
-        if find.options.__range() != (None, None) {
-            return Err(Error::argument(
-                "`limit` and `skip` of the query of a relation would count the documents of all parents together: use `per_parent(..)`",
-            ));
-        }
-        if find.session.is_some() {
-            return Err(Error::argument(
-                "the queries of relations run in the session of the outer query: set it there",
-            ));
-        }
+    ) -> Find<'s, D, T> {
+        let find = self.find.again();
         let found = Find {
-            options: loading.limit.of(find.options.clone(), FindOptions::timeout),
+            collection,
+            options: loading.limit.of(find.options, FindOptions::timeout),
             session: loading.session.as_deref_mut(),
-            ..find.again()
+            ..find
         };
-        Ok(found.filter(in_keys(field, keys)))
+        found.filter(in_keys(field, query.values()))
     }
 
     /// Where a document belongs.
-    fn slots(&self, field: &str, slots: &Slots, keys: &[Bson]) -> Result<Vec<usize>> {
-        let found = slots.of(keys);
+    fn slots(&self, field: &str, slots: &Slots, query: Keys<'_>, keys: &[Bson]) -> Result<Vec<usize>> {
+        let found = slots.of(query, keys);
         if found.is_empty() {
             return Err(Error::argument(format!(
-                "a document of `{}` was found by a value of `{field}` that is equal to a key only by the collation of the collection: \
-                 set the collation of the relation's query to `simple`",
+                "a document of `{}` was found by a value of `{field}` that is not equal to the key of a document without the \
+                 collation of the collection: set the collation of the relation's query to `simple`",
                 self.find.collection.namespace()
             )));
         }
         Ok(found)
     }
+}
+
+/// Checks that an aggregation of the documents of each key is what the query finds.
+fn check_aggregation<D: Model, T>(call: &str, find: &Find<'_, D, T>) -> Result<()> {
+    if let Some(option) = find.options.__only_of_find() {
+        return Err(Error::argument(format!(
+            "`{call}` runs an aggregation, which has no option `{option}`"
+        )));
+    }
+    let is_collated = match find.options.__collation() {
+        Some(collation) => collation.locale != "simple",
+        None => D::collection().options().contains_key("collation"),
+    };
+    if is_collated {
+        return Err(Error::argument(format!(
+            "`{call}` would take keys that the collation of the query finds equal for one: set the collation of the relation's \
+             query to `simple`"
+        )));
+    }
+    Ok(())
 }
 
 /// The stage of the documents that a query finds.
@@ -228,10 +279,16 @@ async fn first_of_keys<D: Model>(
     number: u32,
 ) -> Result<Vec<Undecoded>> {
     const NUMBER: &str = "marulaNumber";
-    let mut sort = sort_of(&find)?;
-    if sort.values().any(|direction| direction.as_document().is_some()) {
+    check_aggregation("per_parent", &find)?;
+    if find.collection.gate()?.is_encrypted() {
         return Err(Error::argument(
-            "`per_parent` needs a sort by fields, found one by the score of a search",
+            "`per_parent` needs the stage `$setWindowFields`, which encrypted collections do not have",
+        ));
+    }
+    let mut sort = sort_of(&find)?;
+    if sort.contains_key("$natural") || sort.values().any(|direction| direction.as_document().is_some()) {
+        return Err(Error::argument(
+            "`per_parent` needs a sort by fields, found one by `$natural` or by the score of a search",
         ));
     }
     if sort.is_empty() {
@@ -246,6 +303,8 @@ async fn first_of_keys<D: Model>(
         matching(&find)?,
         doc! { "$setWindowFields": numbered },
         doc! { "$match": { NUMBER: { "$lte": i64::from(number) } } },
+        // The stage before does not promise an order.
+        doc! { "$sort": { NUMBER: 1 } },
         doc! { "$unset": NUMBER },
     ];
     if let Some(projection) = find
@@ -262,7 +321,7 @@ async fn first_of_keys<D: Model>(
 /// Runs stages with the options of a query.
 async fn aggregated<D: Model, T>(find: Find<'_, D, T>, stages: Vec<Document>) -> Result<Vec<RawDocumentBuf>> {
     let collection = find.collection;
-    let call = Call::new::<D>(collection.namespace(), "aggregate");
+    let call = Call::new::<D>(collection.namespace(), "aggregate").query(find.filter.as_deref().ok());
     let options = requiring!(
         AggregateOptions::from(&find.options),
         stage_versions::of_pipeline(&stages, &collection.namespace().collection)

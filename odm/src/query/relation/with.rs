@@ -15,6 +15,7 @@ use crate::{
     },
     query::{
         handle::action::forward_options,
+        observe::Call,
         read::{
             find::Find,
             keyset::{self, KeysetPage},
@@ -61,7 +62,8 @@ pub struct FindWith<'a, D, T, L> {
 /// A query with the documents of the query `Q` whose field `K` refers to each.
 pub type WithMany<'a, D, T, L, Q, K> = FindWith<'a, D, T, And<L, ToMany<<Q as Related>::Source, K>>>;
 
-/// Loads related documents. Each relation is one more query, for all documents together. A session, a transaction and a `timeout`
+/// Loads related documents. Each relation is one more query, for all documents together; more than 10,000 distinct keys are several,
+/// one after the other. A session, a transaction (also that of a [bound](crate::driver::ClientSession::bind) handle) and a `timeout`
 /// of the query include those of its relations.
 impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// Reads each document with the one that it refers to, as an `Option`: `None` if the reference is `None`, or if no
@@ -73,7 +75,9 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// referenced documents, use [`Pipeline::join`](crate::Pipeline::join). A document that several refer to is decoded for
     /// each.
     ///
-    /// Keys are equal if the server compares them as equal without a collation: an Int32 and an Int64 are.
+    /// Keys are equal if the server compares them as equal without a collation: an Int32 and an Int64 are. The condition on the keys is a
+    /// filter: stored documents of an older [schema version](derive@crate::Document#schema-versions) whose reference had another name are
+    /// not found by it.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -129,7 +133,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     }
 
     /// Reads each document with those of another collection that refer to it by its id: a `Vec`, in the order of their
-    /// query. They are read by one query for all documents. Limit them by [`per_parent`](FindWith::per_parent).
+    /// query. They are read by one query for all documents. In a relation of a relation each is decoded as often as there is a document that
+    /// it belongs to. Limit them by [`per_parent`](FindWith::per_parent).
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -175,7 +180,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     }
 
     /// Reads each document with the number of documents that refer to it by its id, which one aggregation counts for all
-    /// documents.
+    /// documents. It supports neither `near` in the filter nor a collation other than `simple`.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -307,7 +312,8 @@ impl<'a, D: Model, T: Output, L> FindWith<'a, D, T, L> {
 
 impl<D, T, L, Q, K: AsPath> FindWith<'_, D, T, And<L, ToMany<Q, K>>> {
     /// Maximum number of documents that the last relation reads for each document: the first ones in the order of its query, by
-    /// default that of `_id`. The server selects them (`$setWindowFields`, MongoDB 5.0+). An error if it is 0.
+    /// default that of `_id`. The server selects them (`$setWindowFields`, MongoDB 5.0+). An error if it is 0, if the filter of
+    /// the query has `near`, or if the query has a collation other than `simple`; not for models with encrypted fields.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -347,6 +353,7 @@ impl<'a, D: Model, T: Output, L: Relations<T>> Prepared<'a, D, T, L> {
         let loading = Loading {
             session: find.session.take(),
             limit: TimeLimit::begin(find.options.__timeout()),
+            bound: find.collection.transaction().cloned(),
         };
         let (find, reader) = Reader::of(find, paths)?;
         Ok(Prepared {
@@ -367,9 +374,13 @@ impl<'a, D: Model, T: Output, L: Relations<T>> Prepared<'a, D, T, L> {
 
     /// The documents, with what belongs to them.
     async fn finish(mut self, documents: Vec<Undecoded>) -> Result<Vec<Item<T, L>>> {
-        let (items, columns) = self.reader.read(documents)?;
-        let rows = self.relations.load(items, columns, &mut self.loading).await?;
-        Ok(rows.into_iter().map(Row::item).collect())
+        let call = Call::new::<D>(self.find.collection.namespace(), "find_with");
+        let loading = async {
+            let (items, columns) = self.reader.read(documents)?;
+            let rows = self.relations.load(items, columns, &mut self.loading).await?;
+            Ok(rows.into_iter().map(Row::item).collect())
+        };
+        call.observe(loading).await
     }
 }
 

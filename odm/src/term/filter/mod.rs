@@ -20,6 +20,7 @@ use crate::{
 
 mod alternative;
 mod compare;
+mod names;
 mod ops;
 mod pattern;
 mod place;
@@ -30,6 +31,7 @@ pub mod variant;
 
 pub use alternative::Alternative;
 pub(crate) use compare::not_in_lists;
+pub use names::{FilterNames, FilterOperator};
 pub use ops::FilterOps;
 pub use pattern::Pattern;
 use place::{Condition, Elements};

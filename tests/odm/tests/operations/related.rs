@@ -147,7 +147,7 @@ impl Site {
     }
 }
 
-fn names(people: &[Option<Person>]) -> Vec<Option<&str>> {
+pub(crate) fn names(people: &[Option<Person>]) -> Vec<Option<&str>> {
     people
         .iter()
         .map(|p| p.as_ref().map(|p| p.name.as_str()))
