@@ -84,6 +84,7 @@ mod symbol;
 /// |---|---|
 /// | `collection = "name"` | the name of the collection; required |
 /// | `index(…)`, `search_index(…)`, `vector_search_index(…)` | an index, see below; may be repeated |
+/// | `shard_key(country, hashed(user))` | the shard key of the collection, also with `unique`: fields without arrays, of which one can be hashed; see the guide page `schema` |
 /// | `soft_delete = field` | deletes write the time to this field, an `Option` of a date such as `DateTime`, and the operations of `Collection`, also lookups and unions of this model, find only documents where it is null; see `marula::SoftDelete` |
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |

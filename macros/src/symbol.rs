@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 20] = [
+pub(crate) const ROOT: [&str; 21] = [
     "collection",
     "index",
     "crate",
@@ -21,6 +21,7 @@ pub(crate) const ROOT: [&str; 20] = [
     "kind",
     "search_index",
     "vector_search_index",
+    "shard_key",
     "skip_none",
 ];
 /// Keys of `#[document(…)]` on an `Embedded` type.

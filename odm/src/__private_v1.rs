@@ -36,6 +36,7 @@ pub use crate::models::managed::{Behavior, BoxedError, CollectionKind, Discrimin
 pub use crate::models::model::{DriverCollection, Model};
 pub use crate::models::patch::{Patch, PatchField, Patching};
 pub use crate::models::projection::{Node, Present, Projection, Selection, computed, stored};
+pub use crate::models::shard_key::ShardKey;
 pub use crate::models::validation::{validate_garde, validate_validator};
 pub use crate::models::versioned::Versioned;
 pub use crate::path::field::{ByFunction, DerivedDocument, Embedded, Field, Opaque};

@@ -37,7 +37,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
         name(updated_at),
         name(soft_delete),
     );
-    let hooked = root.hooks.is_some();
+    let (hooked, is_sharded) = (root.hooks.is_some(), root.shard_key.is_some());
     let id = root.id.as_ref().filter(|id| id.can_be_optional()).map(|id| {
         let reference = id_reference(id, &quote!(mut));
         quote! {
@@ -100,6 +100,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
     let kind = kind(&root.options);
     let has_behavior = kind.is_some()
         || hooked
+        || is_sharded
         || schema_version.is_some()
         || model_kind.is_some()
         || columns.iter().any(|column| column.is_some());
@@ -115,6 +116,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
                 schema: #schema,
                 kind: #kind,
                 discriminator: #discriminator,
+                is_sharded: #is_sharded,
             };
         }
     });

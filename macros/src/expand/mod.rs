@@ -23,6 +23,7 @@ mod projection;
 mod root;
 mod search;
 mod shape;
+mod shard_key;
 mod values;
 
 pub(crate) use input::{insert, patch};

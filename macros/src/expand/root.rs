@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use crate::{
     code::at,
     codec::IdCodec,
-    expand::{collection as declared, index, managed, model_fields, search},
+    expand::{collection as declared, index, managed, model_fields, search, shard_key},
     model::{Generics, Id, Model, Root},
     parse::IdSource,
 };
@@ -33,6 +33,7 @@ pub(super) fn root(model: &Model, root: &Root, id_codec: &IdCodec) -> TokenStrea
     let model_fields = model_fields::table(model, root);
     let search_indexes = search::declarations(search_indexes);
     let options = declared::declaration(options);
+    let shard_key = root.shard_key.as_ref().map(shard_key::declaration);
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
         Some(id) => id_parts(id, generics),
@@ -83,6 +84,7 @@ pub(super) fn root(model: &Model, root: &Root, id_codec: &IdCodec) -> TokenStrea
             #managed_items
             #model_fields
             #search_indexes
+            #shard_key
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]

@@ -121,7 +121,7 @@ fn index(attribute: &IndexAttribute, fields: &[Field], parsed: &Parsed, sink: &S
 }
 
 /// Whether the first segments of all keys are fields. The compiler checks further segments.
-fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &Sink) -> bool {
+pub(super) fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &Sink) -> bool {
     let mut known = true;
     for path in attribute.keys.iter().filter_map(|k| k.path.as_ref()) {
         known &= check_first(path, fields, parsed, &symbol::INDEX_FLAGS, sink);
@@ -152,7 +152,7 @@ pub(super) fn check_first(
         Some(field) if field.attributes.encrypted.is_some() => {
             sink.on(
                 first,
-                format!("`{first}` is encrypted: indexes, their partial filters, search indexes and time series cannot use it"),
+                format!("`{first}` is encrypted: indexes, their partial filters, search indexes, shard keys and time series cannot use it"),
             );
             false
         }
@@ -336,7 +336,8 @@ fn check_sparse(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     sink.at(span, reason);
 }
 
-fn check_twice(index: &IndexAttribute, sink: &Sink) {
+/// Reports a path that occurs twice.
+pub(super) fn check_twice(index: &IndexAttribute, sink: &Sink) {
     for (i, key) in index.keys.iter().enumerate() {
         let Some(path) = &key.path else { continue };
         if index

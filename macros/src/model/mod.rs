@@ -23,6 +23,7 @@ mod partial;
 mod restrictions;
 mod root;
 mod search;
+mod shard_key;
 
 pub(crate) use collection::CollectionOption;
 pub(crate) use encrypted::Encryption;
@@ -30,6 +31,7 @@ pub(crate) use generics::Generics;
 pub(crate) use index::Index;
 pub(crate) use managed::{Managed, ManagedColumn, ModelKind, SchemaVersion};
 pub(crate) use partial::{Comparison, Partial};
+pub(crate) use shard_key::ShardKey;
 
 /// The input of `expand`.
 pub(crate) struct Model {
@@ -223,6 +225,7 @@ pub(crate) struct Root {
     pub(crate) indexes: Vec<Index>,
     /// The search indexes, by name.
     pub(crate) search_indexes: Vec<(String, SearchAttribute)>,
+    pub(crate) shard_key: Option<ShardKey>,
     /// The options of the collection.
     pub(crate) options: Vec<CollectionOption>,
     pub(crate) managed: Managed,

@@ -8,7 +8,7 @@ use crate::{
     model::{
         Body, Id, Managed, Root, collection, encrypted, enum_root, enums, fields,
         index::{self, Index},
-        managed, restrictions, search,
+        managed, restrictions, search, shard_key,
     },
     parse::{self, IdSource, Parsed},
 };
@@ -34,7 +34,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Body, Root) {
         .collection
         .as_ref()
         .map_or_else(String::new, syn::LitStr::value);
-    let mut search_indexes = Vec::new();
+    let (mut search_indexes, mut shard_key) = (Vec::new(), None);
     let (body, id, indexes, options, managed) = match &parsed.body {
         parse::Body::Named(named) => {
             fields::check_unwritten(named, parsed.serde.default, sink);
@@ -43,6 +43,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Body, Root) {
             let id = id(named, parsed.serde.rename_all, &parsed.ident, sink);
             let indexes = index::resolve(parsed, named, sink);
             search_indexes = search::resolve(parsed, named, sink);
+            shard_key = shard_key::resolve(parsed, named, sink);
             let options = collection::resolve(parsed, named, sink);
             let managed = managed::resolve(parsed, named, sink);
             restrictions::check(parsed, named, &managed, sink);
@@ -54,6 +55,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Body, Root) {
             let paths = enum_root::paths(variants, id.as_ref());
             let indexes = index::resolve(parsed, &paths, sink);
             search_indexes = search::resolve(parsed, &paths, sink);
+            shard_key = shard_key::resolve(parsed, &paths, sink);
             let options = collection::resolve(parsed, &paths, sink);
             let managed = enum_root::managed(variants, parsed, sink);
             restrictions::check(parsed, &paths, &managed, sink);
@@ -85,6 +87,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Body, Root) {
             id,
             indexes,
             search_indexes,
+            shard_key,
             options,
             managed,
             validate: parsed.attributes.validate.clone(),

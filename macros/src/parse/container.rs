@@ -39,6 +39,18 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 out.search_indexes
                     .push(search::parse(&content, span, is_vector, sink)?);
             }
+            "shard_key" if root => {
+                let content;
+                let paren = syn::parenthesized!(content in meta.input);
+                if out.shard_key.is_some() {
+                    sink.at(span, "`shard_key` is given twice");
+                }
+                if content.is_empty() {
+                    sink.at(paren.span.close(), "a shard key needs at least one field");
+                } else {
+                    out.shard_key = index::parse(&content, span, paren.span.close(), sink)?;
+                }
+            }
             name if root && collection::parse(name, meta, span, &mut out.options, sink)? => {}
             "soft_delete" if root => {
                 if out.soft_delete.is_some() {
@@ -78,6 +90,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             | "index"
             | "search_index"
             | "vector_search_index"
+            | "shard_key"
             | "capped"
             | "timeseries"
             | "clustered"

@@ -138,6 +138,8 @@ pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
     pub(crate) search_indexes: Vec<search::SearchAttribute>,
+    /// The fields of `shard_key`, in the form of an index.
+    pub(crate) shard_key: Option<index::IndexAttribute>,
     pub(crate) options: collection::OptionAttributes,
     pub(crate) krate: Option<Path>,
     /// The field of `soft_delete`.

@@ -110,6 +110,18 @@ pub enum Error {
         /// The `_id` of the document.
         id: Option<Box<Bson>>,
     },
+    /// The stored document with the id of the struct has another [shard key](crate::guide::schema#shard-keys) than the struct:
+    /// it was changed in the struct or in the collection since the document was read. Nothing was written. Change the shard key
+    /// of a document with [`Collection::save_changes`](crate::Collection::save_changes), or with
+    /// [`Collection::update_one`](crate::Collection::update_one), whose filter has the present shard key.
+    ShardKeyChanged {
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document.
+        id: Box<Bson>,
+        /// The declared shard key.
+        key: Box<Document>,
+    },
     /// A stored document has a newer version than the model, see [`Versioned`](crate::Versioned): a newer
     /// release of the application has written it. Deploy a release whose model has that version.
     NewerSchema {
@@ -395,6 +407,16 @@ impl fmt::Display for Error {
             }
             Error::MissingId { collection, reason } => {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
+            }
+            Error::ShardKeyChanged { collection, id, key } => {
+                let id = Id(Some(&**id), "");
+                let fields: Vec<String> = key.keys().map(|field| format!("`{field}`")).collect();
+                write!(
+                    f,
+                    "document {id} of {collection} is stored with another shard key ({}) than that of the struct: to change the shard \
+                     key, use `save_changes`, or `update_one` with a filter that has the present shard key",
+                    fields.join(", ")
+                )
             }
             Error::VersionConflict { collection, id } => {
                 let id = Id(id.as_deref(), "with the id of the struct");

@@ -258,6 +258,7 @@ fn differences(plan: &Plan) -> Plan {
                 Step::KeepCollection
                     | Step::Keep { .. }
                     | Step::Unknown { .. }
+                    | Step::KeepShardKey { .. }
                     | Step::KeepSearchIndex { .. }
                     | Step::UnknownSearchIndex { .. }
                     | Step::SkipSearchIndex { .. }
@@ -365,6 +366,22 @@ fn step_document(step: &Step) -> Document {
         Step::Unknown { name, specification } => {
             doc! { "step": "unknown", "index": name, "existing": specification.clone() }
         }
+        Step::ShardCollection { key, unique } => {
+            doc! { "step": "shardCollection", "declared": key.clone(), "unique": unique }
+        }
+        Step::KeepShardKey { key } => doc! { "step": "keepShardKey", "existing": key.clone() },
+        Step::RefineShardKey { existing, declared } => doc! {
+            "step": "refineShardKey", "existing": existing.clone(), "declared": declared.clone(),
+        },
+        Step::ShardKeyConflict {
+            existing,
+            existing_unique,
+            declared,
+            declared_unique,
+        } => doc! {
+            "step": "shardKeyConflict", "existing": existing.clone(), "existingUnique": existing_unique,
+            "declared": declared.clone(), "declaredUnique": declared_unique,
+        },
         Step::CreateSearchIndex {
             name,
             kind,
@@ -425,6 +442,8 @@ fn applied_document(applied: &Applied) -> Document {
     doc! {
         "createdCollections": applied.created_collections.clone(),
         "modifiedCollections": applied.modified_collections.clone(),
+        "shardedCollections": applied.sharded_collections.clone(),
+        "refinedShardKeys": applied.refined_shard_keys.clone(),
         "created": indexes(&applied.created),
         "modified": indexes(&applied.modified),
         "indexChanges": changes,

@@ -85,7 +85,7 @@
 //!
 //! | sign | step | taken by |
 //! |---|---|---|
-//! | `+` | create a collection or an index | every [`Apply`](crate::schema::Apply) |
+//! | `+` | create a collection or an index, shard a collection | every [`Apply`](crate::schema::Apply) |
 //! | `~` | change options without a rebuild (`collMod`): TTL, hidden, unique, validator | `coll_mod(true)` |
 //! | `!` | an existing index conflicts: drop it and build it again | `rebuild(true)`; otherwise an error |
 //! | `-` | an index was created from a declaration that no longer exists: hide it, drop it later | `drop_obsolete(..)` |
@@ -93,6 +93,47 @@
 //!
 //! An index without a declared collation inherits the default collation of its collection, and is compared with it. A text
 //! index always has the collation `simple`.
+//!
+//! # Shard keys
+//!
+//! A model of a sharded collection declares its shard key. The fields are checked by the compiler: they exist, contain no
+//! arrays, are not encrypted, and at most one is hashed. `unique` forbids two documents with the same shard key.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! #[derive(Document)]
+//! #[document(collection = "visits", shard_key(country, hashed(user)))]
+//! struct Visit {
+//!     _id: i64,
+//!     country: String,
+//!     user: i64,
+//!     pages: i64,
+//! }
+//!
+//! db.schema().register::<Visit>().sync(marula::schema::SyncMode::Additive).await?; // shards it on a cluster
+//! let visits = db.collection::<Visit>();
+//! let mut visit = Visit { _id: 1, country: "CH".into(), user: 7, pages: 1 };
+//! visits.save(&mut visit).await?; // the filter is {_id: 1, country: "CH", user: 7}
+//! visits
+//!     .update_one(|v| v._id().eq(1) & v.country().eq("CH") & v.user().eq(7), |v| v.pages().inc(1))
+//!     .await?;
+//! # Ok(()) });
+//! ```
+//!
+//! - `save`, `replace`, `save_changes`, and `save` and `replace` of bulk writes have equality with the shard key in their filters:
+//!   they are sent to one shard, and saves work before MongoDB 7.0. Calls by the id alone, such as
+//!   [`find_by_id`](crate::Collection::find_by_id), are sent to all shards. Before MongoDB 7.0, upserts and the
+//!   calls `find_one_and_…` need the shard key in their filters.
+//! - The `_id`s of a sharded collection are unique in each shard only. Therefore [`save`](crate::Collection::save) and
+//!   [`replace`](crate::Collection::replace) of a struct whose shard key was changed fail with
+//!   [`Error::ShardKeyChanged`](crate::Error::ShardKeyChanged), on every deployment;
+//!   [`save_changes`](crate::Collection::save_changes) changes a shard key. A bulk write does not search for such documents.
+//! - On a sharded cluster a plan shards a collection that is not sharded ([`Step::ShardCollection`](crate::schema::Step::ShardCollection)),
+//!   after it has created an index that begins with the shard key, unless one is declared. Fields at the end of a declared shard key
+//!   that the existing one lacks are added with `coll_mod(true)` (MongoDB 4.4+). Another shard key is an error,
+//!   [`SchemaError::ShardKeyConflict`](crate::SchemaError::ShardKeyConflict): a collection is never resharded. Other deployments
+//!   ignore the shard key.
+//! - A unique index begins with the shard key. The derive rejects others, and a plan those of other models of the collection.
 //!
 //! # Server versions
 //!

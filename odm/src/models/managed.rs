@@ -27,6 +27,8 @@ pub struct Behavior {
     pub kind: CollectionKind,
     /// The field whose value only the documents of the model have.
     pub discriminator: Option<Discriminator>,
+    /// Whether the model declares a shard key.
+    pub is_sharded: bool,
 }
 
 /// A field that has one value in all documents of a model: `#[document(kind = "…")]`.
@@ -58,6 +60,7 @@ impl Behavior {
         schema: None,
         kind: CollectionKind::Ordinary,
         discriminator: None,
+        is_sharded: false,
     };
 
     /// Whether the stored form of a document can differ from that of its struct.

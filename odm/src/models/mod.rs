@@ -11,5 +11,6 @@ pub mod managed;
 pub mod model;
 pub mod patch;
 pub mod projection;
+pub(crate) mod shard_key;
 pub(crate) mod validation;
 pub(crate) mod versioned;

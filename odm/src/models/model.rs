@@ -15,6 +15,7 @@ use crate::{
         index::{IndexDeclaration, SearchIndexDeclaration},
         input::ModelField,
         managed::{Behavior, BoxedError, WriteKind, Written},
+        shard_key::ShardKey,
     },
     path::{
         Path, Read,
@@ -104,6 +105,25 @@ pub trait Model: Embedded + Encode + DecodeOwned + Send + Sync + 'static {
     /// ```
     fn collection() -> CollectionDeclaration {
         CollectionDeclaration::new()
+    }
+
+    /// The shard key that the model declares, for [`schema`](crate::schema) and for the filters of saves and
+    /// replacements. Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// #[derive(Document)]
+    /// #[document(collection = "visits", shard_key(country, hashed(user)))]
+    /// struct Visit {
+    ///     _id: i64,
+    ///     country: String,
+    ///     user: i64,
+    /// }
+    /// assert_eq!(Visit::shard_key().unwrap().to_string(), r#"{"country": 1, "user": "hashed"}"#);
+    /// ```
+    #[must_use]
+    fn shard_key() -> Option<ShardKey> {
+        None
     }
 
     /// The collection with the concerns and the read preference of the model.

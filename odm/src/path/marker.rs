@@ -183,6 +183,27 @@ pub trait TextKey {}
 )]
 pub trait HashedKey {}
 
+/// Types of the fields of a shard key: the types of [`HashedKey`], which contain no arrays.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{Self}` cannot be in a shard key",
+    label = "MongoDB rejects documents with arrays in the shard key"
+)]
+pub trait ShardKeyValue {}
+
+#[diagnostic::do_not_recommend]
+impl<T: HashedKey> ShardKeyValue for T {}
+
+/// Modes of the paths of a shard key: paths that do not go through an array.
+#[diagnostic::on_unimplemented(
+    message = "a path of mode `{Self}` cannot be in a shard key",
+    label = "this path goes through an array",
+    note = "MongoDB rejects documents with arrays in the shard key"
+)]
+pub trait ShardKeyMode {}
+impl ShardKeyMode for Read {}
+impl ShardKeyMode for Maybe {}
+impl ShardKeyMode for InVariant {}
+
 /// Types whose lists are stored as arrays: all types of fields but `u8`, of which `Vec`, `Box<[u8]>` and `[u8; N]` are stored as
 /// Binary.
 #[diagnostic::on_unimplemented(

@@ -21,7 +21,8 @@ pub use crate::query::{
         input::InsertDocument,
         insert::{InsertMany, InsertOne, Insertable},
         migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason},
+        replace::Replace,
         save::{Save, Saved},
-        update::{Replace, UpdateMany, UpdateOne},
+        update::{UpdateMany, UpdateOne},
     },
 };

@@ -14,7 +14,8 @@ use crate::{
         write::{
             delete::Delete,
             find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate},
-            update::{Replace, UpdateMany, UpdateOne},
+            replace::Replace,
+            update::{UpdateMany, UpdateOne},
         },
     },
     term::{filter::Filter, update::IntoUpdate},

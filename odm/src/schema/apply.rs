@@ -80,7 +80,7 @@ impl Apply {
     /// them again (`expireAfterSeconds`, `hidden`, and to `unique`), and options of existing
     /// collections: validators, pre- and post-images (MongoDB 6.0+), expiration, a coarser
     /// granularity of a time series, the size of a capped collection (MongoDB 6.0+), the pipeline
-    /// of a view; and the definitions of search indexes, which the server builds again in the
+    /// of a view, further fields of a shard key (MongoDB 4.4+); and the definitions of search indexes, which the server builds again in the
     /// background. Default: `false`.
     ///
     /// An index must be built again, and conflicts with the declared one, if the server is older
@@ -225,9 +225,10 @@ impl Apply {
     /// steps.
     pub(super) fn changes(&self, step: &Step) -> bool {
         match step {
-            Step::Modify { .. } | Step::ModifyCollection { .. } | Step::UpdateSearchIndex { .. } => {
-                self.coll_mod
-            }
+            Step::Modify { .. }
+            | Step::ModifyCollection { .. }
+            | Step::RefineShardKey { .. }
+            | Step::UpdateSearchIndex { .. } => self.coll_mod,
             Step::Conflict { .. } | Step::SearchIndexConflict { .. } => self.rebuild,
             Step::Obsolete { hidden_at: since, .. }
             | Step::ObsoleteSearchIndex {
@@ -244,6 +245,9 @@ impl Apply {
             | Step::UnsupportedCollectionChange { .. }
             | Step::Unsupported { .. }
             | Step::EncryptedFieldsConflict { .. }
+            | Step::ShardCollection { .. }
+            | Step::KeepShardKey { .. }
+            | Step::ShardKeyConflict { .. }
             | Step::Create { .. }
             | Step::Building { .. }
             | Step::Keep { .. }
@@ -293,7 +297,7 @@ impl SchemaPlan {
     ///
     /// Missing indexes are created with one `createIndexes` for each collection. Several instances
     /// of an application may do so concurrently: an equal index that was created in the meantime is
-    /// not an error. Encrypted collections are created, and changes, rebuilds and drops are made by
+    /// not an error. Encrypted collections are created, collections are sharded, and changes, rebuilds and drops are made by
     /// one instance at a time, which holds a lease in the collection `marula_schema`: the others
     /// wait, then make a new plan and apply what is left of it.
     ///
@@ -315,7 +319,8 @@ impl SchemaPlan {
     ///   [`EncryptedFieldsConflict`](SchemaError::EncryptedFieldsConflict),
     ///   [`OptionsConflict`](SchemaError::OptionsConflict) or
     ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index
-    ///   that differs and may not be changed: nothing was done;
+    ///   that differs and may not be changed, and
+    ///   [`ShardKeyConflict`](SchemaError::ShardKeyConflict) for a shard key: nothing was done;
     /// - [`Unsupported`](SchemaError::Unsupported) for all declarations that the server refuses
     ///   because of its version: nothing was done;
     /// - [`Duplicates`](SchemaError::Duplicates) if existing documents violate a unique index;
@@ -345,7 +350,9 @@ impl SchemaPlan {
     async fn apply_steps(&self, apply: &Apply) -> Result<Applied> {
         let mut applied = Applied::default();
         // The data keys of a collection are created once.
-        let is_exclusive = |step: &Step| apply.changes(step) || step.creates_data_keys();
+        let is_exclusive = |step: &Step| {
+            apply.changes(step) || step.creates_data_keys() || matches!(step, Step::ShardCollection { .. })
+        };
         let taken = if self.steps().any(|(_, step)| is_exclusive(step)) {
             let lease = Lease::acquire(self.schema.database(), apply.lease, apply.lease_wait).await?;
             let work = async {
@@ -402,6 +409,12 @@ impl SchemaPlan {
         {
             target.confirm(unconfirmed).await?;
         }
+        for step in &plan.steps {
+            if let Step::ShardCollection { key, unique } = step {
+                target.shard(key, *unique).await?;
+                applied.sharded_collections.push(plan.namespace.clone());
+            }
+        }
         for step in plan.steps.iter().filter(|step| apply.changes(step)) {
             target.change(step, apply, applied).await?;
         }
@@ -423,6 +436,10 @@ impl Target<'_> {
                     self.run_coll_mod(&command).await?;
                 }
                 applied.modified_collections.push(self.plan.namespace.clone());
+            }
+            Step::RefineShardKey { declared, .. } => {
+                self.refine_shard_key(declared).await?;
+                applied.refined_shard_keys.push(self.plan.namespace.clone());
             }
             Step::Modify {
                 name,

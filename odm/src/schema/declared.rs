@@ -14,6 +14,7 @@ use crate::{
             normal::{NormalCollation, NormalIndex, has_simple_collation, normalize},
         },
         model::Model,
+        shard_key::ShardKey,
     },
     schema::limits,
 };
@@ -49,6 +50,8 @@ pub(crate) struct DeclaredCollection {
     are_of_kinds: bool,
     /// `encryptedFields`, and the name of the model that declares them.
     encrypted: Option<(&'static str, Document)>,
+    /// The shard key, and the name of the model that declares it.
+    shard_key: Option<(&'static str, ShardKey)>,
     pub(crate) indexes: Vec<Declared>,
     /// The search indexes, and the names of the models that declare them.
     search: Vec<(&'static str, SearchIndexDeclaration)>,
@@ -68,6 +71,11 @@ impl DeclaredCollection {
     /// The name of the model that declares encrypted fields.
     pub(crate) fn encrypted_by(&self) -> Option<&'static str> {
         self.encrypted.as_ref().map(|(model, _)| *model)
+    }
+
+    /// The declared shard key and the name of the model that declares it.
+    pub(crate) fn shard_key(&self) -> Option<(&'static str, &ShardKey)> {
+        self.shard_key.as_ref().map(|(model, key)| (*model, key))
     }
 
     /// The declared search indexes.
@@ -97,6 +105,9 @@ impl Declarations {
             is_of_kind,
         );
         self.add_encrypted(D::NAME, &namespace, collection, D::encrypted_fields());
+        if let Some(key) = D::shard_key() {
+            self.add_shard_key(D::NAME, &namespace, collection, key);
+        }
         let indexes = D::indexes()
             .into_iter()
             .map(|index| match D::BEHAVIOR.discriminator {
@@ -224,6 +235,25 @@ impl Declarations {
                     models: [*first_model, model],
                     first: Box::new(first.clone()),
                     second: Box::new(fields),
+                };
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Adds the shard key of a model to a collection. A model without one, of a part of the documents, adds none.
+    fn add_shard_key(&mut self, model: &'static str, namespace: &str, collection: &str, key: ShardKey) {
+        let declared = self.collections.entry(collection.to_owned()).or_default();
+        match &declared.shard_key {
+            None => declared.shard_key = Some((model, key)),
+            Some((_, first)) if *first == key => {}
+            Some((first_model, first)) => {
+                let shown = |key: &ShardKey| doc! { "shardKey": key.document(), "unique": key.is_unique() };
+                let error = SchemaError::ConflictingOptions {
+                    namespace: namespace.to_owned(),
+                    models: [*first_model, model],
+                    first: Box::new(shown(first)),
+                    second: Box::new(shown(&key)),
                 };
                 self.error.get_or_insert(error);
             }

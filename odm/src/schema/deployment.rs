@@ -17,6 +17,8 @@ pub(super) struct Deployment {
     /// sharded cluster.
     version: ServerVersion,
     is_standalone: bool,
+    /// Whether the servers are routers of a sharded cluster.
+    is_sharded: bool,
     /// Whether the server rejects what is not part of the Stable API.
     is_strict: bool,
 }
@@ -66,6 +68,12 @@ impl Feature {
     pub(super) const CLUSTERED: Feature = Feature::since(16);
     /// The option `changeStreamPreAndPostImages`, and `collMod` for it.
     pub(super) const IMAGES: Feature = Feature::since(17).unstable();
+    /// The command `shardCollection`.
+    pub(super) const SHARDING: Feature = Feature::since(0).unstable();
+    /// The command `shardCollection` without `enableSharding` before.
+    pub(super) const SHARDING_OF_ALL_DATABASES: Feature = Feature::since(17).unstable();
+    /// The command `refineCollectionShardKey`.
+    pub(super) const REFINED_SHARD_KEY: Feature = Feature::since(9).unstable();
     /// Several indexes with equal keys and the same collation.
     pub(super) const SAME_KEYS: Feature = Feature::since(13);
     /// A partial filter that is not one conjunction of comparisons.
@@ -96,8 +104,14 @@ impl Deployment {
         Deployment {
             version: ServerVersion::of_wire_version(wire_version),
             is_standalone,
+            is_sharded: false,
             is_strict,
         }
+    }
+
+    /// Whether collections can be sharded.
+    pub(super) fn is_sharded(&self) -> bool {
+        self.is_sharded
     }
 
     /// Describes the deployment of a database, which has received a command. Behind a load balancer
@@ -116,17 +130,22 @@ impl Deployment {
                 .servers()
                 .filter(|server| is_data_bearing(server.server_type()))
         };
+        let mut is_sharded = servers().any(|server| server.server_type() == ServerType::Mongos);
         let wire_version = match servers().filter_map(ServerDescription::max_wire_version).min() {
             Some(known) if topology.topology_type() != TopologyType::LoadBalanced => known,
             _ => {
                 let admin = client.database("admin");
                 let hello = admin.run_command(doc! { "hello": 1 }).await?;
+                is_sharded |= hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
                 hello.get_i32("maxWireVersion").unwrap_or_default()
             }
         };
         let is_standalone = servers().any(|server| server.server_type() == ServerType::Standalone);
         let is_strict = client.server_api().is_some_and(|api| api.strict == Some(true));
-        Ok(Deployment::new(wire_version, is_standalone, is_strict))
+        Ok(Deployment {
+            is_sharded,
+            ..Deployment::new(wire_version, is_standalone, is_strict)
+        })
     }
 
     /// The property that the deployment lacks for the feature.

@@ -34,6 +34,14 @@
 //! validator with [`Model::json_schema`]. Options that are not declared are not compared. A view is
 //! added with [`Schema::register_view`].
 //!
+//! # Shard keys
+//!
+//! A model declares the shard key of its collection by `shard_key(country, hashed(user))`. On a sharded
+//! cluster a plan contains the step of the shard key after those of the indexes: [`Step::ShardCollection`] if the
+//! collection is not sharded. On other deployments a shard key is ignored. A plan then also needs the privilege
+//! `find` on `config.collections`, and its application `enableSharding` on the database and, to add fields to a
+//! shard key, `refineCollectionShardKey`. A collection is never resharded.
+//!
 //! # Encrypted fields
 //!
 //! A collection of a model with [encrypted fields](crate::encryption) is created with
@@ -93,12 +101,14 @@ mod record;
 mod search;
 mod search_plan;
 mod series;
+mod sharding;
 mod step;
 mod target;
 
 pub use crate::models::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
+pub use crate::models::shard_key::ShardKey;
 pub use apply::Apply;
 use builds::Listed;
 use collated::DefaultCollation;
@@ -112,6 +122,7 @@ use migrate::Versions;
 pub use plan::{CollectionPlan, Plan};
 pub use search::SearchMode;
 use series::Series;
+use sharding::Sharded;
 pub use step::Step;
 
 /// The registered models of a database.
@@ -238,6 +249,7 @@ impl Schema {
         // The deployment is known: it has replied.
         let deployment = Deployment::of(&self.database).await?;
         let existing = self.list_collections().await?;
+        let sharded = sharding::read(&self.database, declarations, &deployment).await?;
         if deployment.lacks_encryption().is_none() {
             self.check_encryption(declarations)?;
         }
@@ -245,7 +257,7 @@ impl Schema {
         for (collection, declared) in declarations {
             let records = recorded.get(collection).unwrap_or(&none);
             let compared = self
-                .plan_collection(collection, declared, &existing, records, &deployment)
+                .plan_collection(collection, declared, (&existing, &sharded), records, &deployment)
                 .await?;
             unconfirmed.insert(collection.clone(), records.unconfirmed(&compared.steps));
             plan.collections.push(compared);
@@ -262,7 +274,7 @@ impl Schema {
         &self,
         collection: &str,
         declared: &DeclaredCollection,
-        collections: &Collections,
+        (collections, sharded): (&Collections, &Sharded),
         records: &record::Records,
         deployment: &Deployment,
     ) -> Result<CollectionPlan> {
@@ -291,7 +303,11 @@ impl Schema {
             Collections::Listed(_) => DefaultCollation::of_options(declared, existing),
             Collections::NotPermitted => DefaultCollation::of_indexes(&listed),
         };
-        let indexes = collated::in_collection(&namespace, &declared.indexes, default)?;
+        let mut indexes = collated::in_collection(&namespace, &declared.indexes, default)?;
+        let shard_key = declared.shard_key().filter(|_| deployment.is_sharded());
+        if let Some(key) = shard_key {
+            indexes = sharding::with_supporting_index(indexes, key, &listed, &records.indexes, default)?;
+        }
         let mut compared = plan::compare(
             &namespace,
             collection,
@@ -318,6 +334,11 @@ impl Schema {
             compared.steps.extend(plan::missing_index_of_encryption(&listed));
         }
         compared.steps.splice(0..0, options);
+        if let Some((_, key)) = shard_key {
+            let step = sharding::step(key, sharded.get(&namespace));
+            unsupported.extend(sharding::unsupported(&step, deployment));
+            compared.steps.push(step);
+        }
         let search = declared.search_indexes();
         let search = self
             .search_steps(&handle, &search, &records.search_indexes)

@@ -59,6 +59,7 @@ impl Plan {
                 step,
                 Step::KeepCollection
                     | Step::Keep { .. }
+                    | Step::KeepShardKey { .. }
                     | Step::Obsolete { .. }
                     | Step::Unknown { .. }
                     | Step::KeepSearchIndex { .. }
@@ -87,7 +88,7 @@ impl Plan {
     }
 
     /// The first conflict as an error, if the plan contains one. [`Step::Modify`],
-    /// [`Step::ModifyCollection`] and [`Step::UpdateSearchIndex`] are none.
+    /// [`Step::ModifyCollection`], [`Step::RefineShardKey`] and [`Step::UpdateSearchIndex`] are none.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -106,6 +107,7 @@ impl Plan {
                         | Step::CollectionConflict { .. }
                         | Step::UnsupportedCollectionChange { .. }
                         | Step::EncryptedFieldsConflict { .. }
+                        | Step::ShardKeyConflict { .. }
                         | Step::SearchIndexConflict { .. }
                 )
             })

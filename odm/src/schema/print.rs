@@ -163,6 +163,28 @@ impl fmt::Display for Step {
                 let since = since.try_to_rfc3339_string().unwrap_or_default();
                 write!(f, "; {state} since {since}")
             }
+            Step::ShardCollection { key, unique } => {
+                let unique = if *unique { " unique: true" } else { "" };
+                write!(f, "+ shard    collection {}{unique}", relaxed(key))
+            }
+            Step::KeepShardKey { key } => write!(f, "= keep     shard key {}", relaxed(key)),
+            Step::RefineShardKey { existing, declared } => write!(
+                f,
+                "~ refine   shard key {} → {}",
+                relaxed(existing),
+                relaxed(declared)
+            ),
+            Step::ShardKeyConflict {
+                existing,
+                existing_unique,
+                declared,
+                declared_unique,
+            } => write!(
+                f,
+                "! conflict shard key {} → {} unique: {existing_unique} → {declared_unique} (needs `reshardCollection`; kept)",
+                relaxed(existing),
+                relaxed(declared)
+            ),
             Step::CreateSearchIndex {
                 name,
                 kind,

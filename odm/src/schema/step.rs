@@ -144,6 +144,39 @@ pub enum Step {
         /// The existing specification.
         specification: Document,
     },
+    /// The collection is not sharded, and its shard key is declared. It will be sharded, after its indexes were
+    /// created. Only on a sharded cluster, as all steps of shard keys.
+    ShardCollection {
+        /// The declared shard key.
+        key: Document,
+        /// Whether two documents cannot have the same shard key.
+        unique: bool,
+    },
+    /// The collection is sharded by the declared shard key.
+    KeepShardKey {
+        /// The shard key.
+        key: Document,
+    },
+    /// The collection is sharded by the first fields of the declared shard key. The others are added
+    /// (`refineCollectionShardKey`, MongoDB 4.4+) if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
+    RefineShardKey {
+        /// The existing shard key.
+        existing: Document,
+        /// The declared shard key.
+        declared: Document,
+    },
+    /// The collection is sharded by another shard key than the declared one. It is never resharded: change the
+    /// declaration, or run the command `reshardCollection` (MongoDB 5.0+).
+    ShardKeyConflict {
+        /// The existing shard key.
+        existing: Document,
+        /// Whether two documents cannot have the same existing shard key.
+        existing_unique: bool,
+        /// The declared shard key.
+        declared: Document,
+        /// Whether two documents cannot have the same declared shard key.
+        declared_unique: bool,
+    },
     /// The search index is declared and does not exist. It will be created, and built in the
     /// background.
     CreateSearchIndex {
@@ -264,6 +297,18 @@ impl Step {
             return Some(SchemaError::EncryptedFieldsConflict {
                 namespace: collection.namespace.clone(),
                 differences: differences.clone(),
+                existing: Box::new(existing.clone()),
+                declared: Box::new(declared.clone()),
+            });
+        }
+        if let Step::RefineShardKey { existing, declared }
+        | Step::ShardKeyConflict {
+            existing, declared, ..
+        } = self
+        {
+            return Some(SchemaError::ShardKeyConflict {
+                namespace: collection.namespace.clone(),
+                can_change: matches!(self, Step::RefineShardKey { .. }),
                 existing: Box::new(existing.clone()),
                 declared: Box::new(declared.clone()),
             });

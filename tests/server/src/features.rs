@@ -137,7 +137,6 @@ const MONGOS_COMMANDS: &[&str] = &[
     "movePrimary",
     "moveRange",
     "multicast",
-    "refineCollectionShardKey",
     "removeShard",
     "removeShardFromZone",
     "repairShardedCollectionChunksHistory",

@@ -17,6 +17,10 @@ pub struct Applied {
     pub created_collections: Vec<String>,
     /// The collections of which options were changed.
     pub modified_collections: Vec<String>,
+    /// The collections that were sharded, as `database.collection`.
+    pub sharded_collections: Vec<String>,
+    /// The collections to whose shard keys fields were added.
+    pub refined_shard_keys: Vec<String>,
     /// The created indexes. They include those that another client created after the plan was made,
     /// and not those that another client was building then.
     pub created: Vec<(String, String)>,
@@ -50,6 +54,15 @@ impl Applied {
             ("dropped search index", &self.dropped_search),
             ("created search index", &self.created_search),
             ("updated search index", &self.updated_search),
+        ]
+    }
+
+    fn collections(&self) -> [(&'static str, &Vec<String>); 4] {
+        [
+            ("created collection", &self.created_collections),
+            ("modified collection", &self.modified_collections),
+            ("sharded collection", &self.sharded_collections),
+            ("refined shard key", &self.refined_shard_keys),
         ]
     }
 
@@ -87,8 +100,8 @@ impl Applied {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let collections = self.created_collections.len() + self.modified_collections.len();
-        collections == 0 && self.all().iter().all(|(_, indexes)| indexes.is_empty())
+        let collections = self.collections().iter().all(|(_, names)| names.is_empty());
+        collections && self.all().iter().all(|(_, indexes)| indexes.is_empty())
     }
 }
 
@@ -99,11 +112,11 @@ impl fmt::Display for Applied {
             return f.write_str("nothing to do");
         }
         let mut separator = "";
-        let collections = [
-            ("created collection", &self.created_collections),
-            ("modified collection", &self.modified_collections),
-        ];
-        for (what, names) in collections.into_iter().filter(|(_, names)| !names.is_empty()) {
+        for (what, names) in self
+            .collections()
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+        {
             write!(f, "{separator}{what} {}", names.join(", "))?;
             separator = "; ";
         }

@@ -156,6 +156,18 @@ pub enum SchemaError {
         /// The error of the driver, with the server's reply.
         source: driver::Error,
     },
+    /// The collection is sharded by another shard key than the declared one.
+    ShardKeyConflict {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// Whether the declared shard key only has further fields, which the server can add (MongoDB 4.4+);
+        /// otherwise the collection must be resharded.
+        can_change: bool,
+        /// The existing shard key.
+        existing: Box<Document>,
+        /// The declared shard key. It can be equal, if only one of both is unique.
+        declared: Box<Document>,
+    },
     /// The lease expired while indexes were changed, because the server could not be reached, or
     /// because no connection was free to renew it. The last command may have taken effect; a new
     /// plan shows what is left. The source of [`PartlyApplied`](SchemaError::PartlyApplied) if
@@ -531,6 +543,20 @@ impl fmt::Display for SchemaError {
                 f,
                 "the options of the collection {namespace} (model `{model}`): {reason}"
             ),
+            SchemaError::ShardKeyConflict {
+                namespace,
+                can_change,
+                existing,
+                declared,
+            } => {
+                let (existing, declared) = (relaxed(&**existing), relaxed(&**declared));
+                write!(f, "{namespace} is sharded by {existing}, declared is {declared}")?;
+                f.write_str(if *can_change {
+                    "; let `SyncMode::Full` or `Apply::coll_mod` (`--coll-mod`) add the fields to the shard key"
+                } else {
+                    ", or only one of them is unique; change the declaration, or run the command `reshardCollection` (MongoDB 5.0+)"
+                })
+            }
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")
             }

@@ -42,6 +42,7 @@ use crate::{
         write::{
             encoded::{Encoded, for_insert, for_replacement},
             outdated::{Upgrade, guarded},
+            shard_key::targeted_if,
         },
     },
     term::{
@@ -58,6 +59,12 @@ impl<D: Model> Collection<D> {
     /// Without writes, nothing is sent, and all counts are 0. The writes are performed in order until
     /// one is rejected, unless [`ordered`](Bulk::ordered) is set to false. Updates, replacements and deletes of
     /// documents with [encrypted fields](crate::encryption) are sent one by one, because the server requires it.
+    ///
+    /// # Shard keys
+    /// The filters of [`replace`](Bulk::replace) and [`save`](Bulk::save) contain the [shard
+    /// key](crate::guide::schema#shard-keys) of the document beside its id. A bulk write does not search for a document with the same
+    /// id and another shard key, as [`Collection::save`] does: the replacement of a struct with a changed shard key
+    /// matches no document, and its save inserts a second document with the same id on a sharded cluster.
     ///
     /// # Versions
     /// A replacement or a save that meets [another version](derive@crate::Document#maintained-fields) has no
@@ -299,12 +306,14 @@ fn replace<D: Model>(
     collection: &Collection<D>,
     filter: Result<Node>,
     document: &D,
+    is_of_document: bool,
 ) -> Result<Built<WriteModel>> {
     let gate = collection.gate()?;
     gate.check_documents()?;
     let is_by_id = filter.as_ref().is_ok_and(|filter| filter.is_only("_id"));
     let filter = gate.write(filter, Targets::One)?;
     let document = for_replacement(&gate, document)?;
+    let filter = targeted_if::<D>(is_of_document, filter, &document.raw);
     let must_exist = is_by_id && document.was_stored();
     let Encoded { raw, version, .. } = document;
     let Some(version) = version else {
@@ -505,7 +514,7 @@ impl<'a, D: Model, At> Bulk<'a, D, At> {
     /// ```
     pub fn replace_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>, document: &D) -> Self {
         const { kind::changes_one::<D>() };
-        let model = replace(self.collection, filter_of(filter), document);
+        let model = replace(self.collection, filter_of(filter), document, false);
         self.push("replace_one", model)
     }
 
@@ -518,7 +527,8 @@ impl<'a, D: Model, At> Bulk<'a, D, At> {
     /// ```
     pub fn replace(self, document: &D) -> Self {
         const { kind::changes_one::<D>() };
-        let model = replace(self.collection, by_id_of(self.collection, document), document);
+        let filter = by_id_of(self.collection, document);
+        let model = replace(self.collection, filter, document, true);
         self.push("replace", model)
     }
 

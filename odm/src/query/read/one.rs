@@ -51,6 +51,9 @@ impl<D: Model> Collection<D> {
     /// [`required`](FindOne::required) makes that an error. The call fails with
     /// [`Error::MissingId`] if the id is `None`.
     ///
+    /// If the collection is sharded by another field than `_id`, MongoDB asks all shards for the document: a
+    /// [`find_one`](Collection::find_one) with the id and the [shard key](crate::guide::schema#shard-keys) asks one.
+    ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
     /// let order = orders.find_by_id(1).required().await?;

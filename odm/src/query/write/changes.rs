@@ -23,6 +23,7 @@ use crate::{
             encoded::{Encoded, for_replacement},
             outdated::is_upgraded,
             save::{Reference, Saved},
+            shard_key::{is_sharded, targeted_node},
             update::UpdateOne,
         },
     },
@@ -43,6 +44,9 @@ impl<D: Model> Collection<D> {
     /// Takes `&after` or `&mut after`, to which the new version and the time of the update are written. Maintained fields and the id
     /// are not compared. The hook [`before_replace`](crate::Hooks::before_replace) and the validation run for
     /// `after`, as in a save; what the hook changes is compared, too.
+    ///
+    /// If the model has a [shard key](crate::guide::schema#shard-keys), the filter contains that of `before` beside the id, so that
+    /// the shard key can be changed (with retryable writes, or in a transaction).
     ///
     /// If the model has a [version](derive@crate::Document#maintained-fields), the stored document must have that of
     /// `before`; otherwise the call fails with [`Error::VersionConflict`], also if the document was deleted. Without a version, it is
@@ -130,6 +134,11 @@ impl<'a, D: Model> SaveChanges<'a, D> {
         if !self.has_version_of(&before, &encoded) {
             return Err(self.differ("versions"));
         }
+        let by_id = if const { is_sharded::<D>() } {
+            targeted_node::<D>(by_id, &codec::to_raw(&before)?)
+        } else {
+            by_id
+        };
         let Some((update, conditions)) = changes::<D>(before, &encoded)? else {
             return Ok(None);
         };

@@ -40,6 +40,7 @@ impl<D: Model> Collection<D> {
     /// Deletes the document with this id. It is not an error if there is none; see
     /// [`required`](Delete::required). The call fails with [`Error::MissingId`](crate::Error::MissingId) if the id is
     /// `None`.
+    /// If the collection is sharded by another field than `_id`, MongoDB sends the deletion to all shards.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

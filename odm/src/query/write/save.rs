@@ -26,7 +26,8 @@ use crate::{
         observe::Call,
         write::{
             encoded::{Encoded, for_save},
-            update::{Target, replace},
+            replace::{Target, replace},
+            shard_key::{is_sharded, targeted},
         },
     },
     values::codec,
@@ -49,6 +50,11 @@ impl<D: Model> Collection<D> {
     /// aborted, the struct has a version that is not stored, and the next save fails with
     /// [`Error::VersionConflict`]: a body that can [run again](crate::Client::transaction) saves a clone,
     /// or reads the document itself.
+    ///
+    /// If the model has a [shard key](crate::guide::schema#shard-keys), the filter contains it beside the id, and a document whose id
+    /// is not `None` is first replaced without being inserted; if none matches, the stored document is searched by
+    /// its id, and the document is inserted if there is none. The call fails with [`Error::ShardKeyChanged`] if the stored document has another shard
+    /// key.
     ///
     /// All fields are replaced, also those that another client has changed since the document was
     /// read. To change single fields use [`update_by_id`](Collection::update_by_id).
@@ -184,52 +190,101 @@ impl<'a, D: Model> Save<'a, D> {
     }
 
     async fn run(mut self) -> Result<UpdateResult> {
-        let collection = self.collection;
-        let gate = collection.gate()?;
+        let gate = self.collection.gate()?;
         let encoded = for_save(&gate, self.document.document())?;
         let filter = of_saved(&gate, &encoded)?;
-        let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
         self.document.write_id(&written)?;
-        let result = match D::BEHAVIOR.created_at {
-            // A stage of a pipeline cannot set encrypted fields.
-            Some(field) if first_encrypted::<D>().is_some() => {
-                let saving = save_encrypted(&gate, field, filter, encoded, options, self.session);
-                let (result, created) = Box::pin(saving).await?;
-                written.created_at = created;
-                result
-            }
-            // Boxed, so that the future of a save is smaller.
-            None => {
-                let saved = Target {
-                    filter,
-                    is_by_id: true,
-                };
-                Box::pin(replace(collection, saved, &encoded, options, self.session)).await?
-            }
-            Some(field) => {
-                let now = written.updated_at.unwrap_or_else(DateTime::now);
-                let stored = keeping(field, now, &encoded.raw)?;
-                let filter = match &encoded.version {
-                    Some(version) => version.of(filter),
-                    None => filter,
-                };
-                let saving = collection
-                    .inner
-                    .update_one(filter, vec![stored])
-                    .with_options(options.upsert(!encoded.was_stored()).into());
-                let result = in_session!(self.session, saving).await.map_err(Into::into);
-                let result = explained(&collection.inner, "save", !encoded.was_stored(), result)
-                    .await
-                    .map_err(|e| collection.conflict_of_upsert(e, &encoded))?;
-                if encoded.was_stored() && result.matched_count == 0 {
-                    return Err(collection.conflict_with(&encoded));
-                }
-                written.created_at = result.upserted_id.as_ref().map(|_| now);
-                result
-            }
+        let mut sending = Sending {
+            gate,
+            filter,
+            encoded,
+            options: self.options,
+            created: None,
         };
+        // Boxed, so that the future of a save is smaller.
+        let result = if const { is_sharded::<D>() } {
+            Box::pin(sending.send_sharded(self.session)).await?
+        } else {
+            Box::pin(sending.send(true, self.session)).await?
+        };
+        if let Some(created) = sending.created {
+            written.created_at = Some(created);
+        }
         self.document.write_back(&written)?;
+        Ok(result)
+    }
+}
+
+/// A save that is ready to be sent.
+struct Sending<'c, D> {
+    gate: Gate<'c, D>,
+    filter: Sendable<Node>,
+    encoded: Encoded,
+    options: ReplaceOneOptions,
+    /// The time of the insert, if the document was inserted.
+    created: Option<DateTime>,
+}
+
+impl<D: Model> Sending<'_, D> {
+    /// Sends the save of a document of a sharded collection: without an upsert first, unless its id is new.
+    async fn send_sharded(&mut self, mut session: Session<'_>) -> Result<UpdateResult> {
+        if self.encoded.written.id.is_none() {
+            let result = self.send(false, session.as_deref_mut()).await;
+            let collection = self.gate.collection();
+            let result = collection
+                .of_same_shard_key(&self.encoded.raw, result, session.as_deref_mut())
+                .await?;
+            if result.matched_count > 0 {
+                return Ok(result);
+            }
+        }
+        self.send(true, session).await
+    }
+
+    /// Sends the save. `upsert`: whether it inserts a document that does not exist.
+    async fn send(&mut self, upsert: bool, session: Session<'_>) -> Result<UpdateResult> {
+        let Sending {
+            gate,
+            filter,
+            encoded,
+            options,
+            created,
+        } = self;
+        let collection = gate.collection();
+        let (filter, options) = (filter.clone(), options.clone().upsert(upsert));
+        let Some(field) = D::BEHAVIOR.created_at else {
+            let saved = Target {
+                filter,
+                is_by_id: true,
+            };
+            return replace(collection, saved, encoded, options, session).await;
+        };
+        // A stage of a pipeline cannot set encrypted fields.
+        if first_encrypted::<D>().is_some() {
+            let (result, inserted) = save_encrypted(gate, field, filter, encoded, options, session).await?;
+            *created = inserted;
+            return Ok(result);
+        }
+        let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
+        let stored = keeping(field, now, &encoded.raw)?;
+        let filter = match &encoded.version {
+            Some(version) => version.of(filter),
+            None => filter,
+        };
+        let is_upsert = upsert && !encoded.was_stored();
+        let saving = collection
+            .inner
+            .update_one(filter, vec![stored])
+            .with_options(options.upsert(is_upsert).into());
+        let result = in_session!(session, saving).await.map_err(Into::into);
+        let result = explained(&collection.inner, "save", is_upsert, result)
+            .await
+            .map_err(|e| collection.conflict_of_upsert(e, encoded))?;
+        if encoded.was_stored() && result.matched_count == 0 {
+            return Err(collection.conflict_with(encoded));
+        }
+        *created = result.upserted_id.as_ref().map(|_| now);
         Ok(result)
     }
 }
@@ -240,7 +295,7 @@ async fn save_encrypted<D: Model>(
     gate: &Gate<'_, D>,
     field: &'static str,
     filter: Sendable<Node>,
-    mut encoded: Encoded,
+    encoded: &mut Encoded,
     options: ReplaceOneOptions,
     mut session: Session<'_>,
 ) -> Result<(UpdateResult, Option<DateTime>)> {
@@ -260,7 +315,7 @@ async fn save_encrypted<D: Model>(
         filter,
         is_by_id: true,
     };
-    let result = replace(collection, saved, &encoded, options, session).await?;
+    let result = replace(collection, saved, encoded, options, session).await?;
     let created = result.upserted_id.as_ref().map(|_| now);
     Ok((result, created))
 }
@@ -270,7 +325,7 @@ pub(in crate::query) fn of_saved<D: Model>(gate: &Gate<'_, D>, document: &Encode
     let id = document.raw.get("_id").ok().flatten();
     let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
     let filter = gate.collection().id_filter(Ok(id), NULL_IN_REPLACEMENT);
-    gate.write(filter, Targets::One)
+    Ok(targeted::<D>(gate.write(filter, Targets::One)?, &document.raw))
 }
 
 /// A stage that replaces the document and keeps the stored time of the insert, or sets it to `now`.

@@ -59,6 +59,7 @@ mod scoped;
 mod search_indexes;
 mod server_versions;
 mod sessions;
+mod shard_keys;
 mod soft_delete;
 mod soft_delete_joins;
 mod sorts;

@@ -174,6 +174,12 @@ impl Request<'_> {
                 let db = name.split('.').next().unwrap_or(name);
                 vec![(Resource::Database(db.to_owned()), "enableSharding")]
             }
+            "refineCollectionShardKey" => {
+                let name = self.body.get_str(self.key).unwrap_or_default();
+                let (db, collection) = name.split_once('.').unwrap_or((name, ""));
+                let resource = Resource::Collection(db.to_owned(), collection.to_owned());
+                vec![(resource, "refineCollectionShardKey")]
+            }
             "checkMetadataConsistency" => on(&["checkMetadataConsistency"]),
             // The others require authentication only: they concern the connection, its session and
             // its cursors, return only what the user may read, or configure fail points.

@@ -32,7 +32,7 @@ pub(crate) fn supports_write_concern(command: &Command, body: &Document) -> bool
         "mapReduce" => !body
             .get_document("out")
             .is_ok_and(|out| out.contains_key("inline")),
-        "enableSharding" | "shardCollection" => true,
+        "enableSharding" | "shardCollection" | "refineCollectionShardKey" => true,
         "createSearchIndexes" | "updateSearchIndex" | "dropSearchIndex" => false,
         _ => command.access == Access::Write,
     }

@@ -193,7 +193,7 @@ pub(crate) fn check_change(
 }
 
 /// Whether the index has the shard key as prefix.
-fn has_prefix(index: &Document, key: &Document) -> bool {
+pub(crate) fn has_prefix(index: &Document, key: &Document) -> bool {
     index.len() >= key.len()
         && key.iter().zip(index).all(|((field, kind), (path, found))| {
             field == path

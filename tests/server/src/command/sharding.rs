@@ -44,6 +44,62 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "collectionsharded": name })
 }
 
+/// `refineCollectionShardKey`: adds fields to the end of the shard key.
+pub(crate) fn refine_key(call: &Call<'_>) -> Result<Document> {
+    let args = call.args();
+    let name = args.required_string(call.key)?;
+    let key = args.required_document("key")?;
+    let namespace = parse_namespace(name)?;
+    let profile = call.deployment.profile();
+    let mut catalog = call.catalog();
+    let collection = catalog
+        .get(&namespace)
+        .and_then(|collection| Some((collection, collection.shard_key.clone()?)));
+    rows::REFINE_NOT_SHARDED.check(profile, collection.is_none(), &[&namespace])?;
+    let Some((collection, old)) = collection else {
+        return Ok(Document::new());
+    };
+    let sharding = Sharding {
+        key,
+        unique: collection.is_shard_key_unique,
+        collation: None,
+    };
+    sharding.check_key(profile)?;
+    if identical_documents(&old, key) {
+        return Ok(Document::new());
+    }
+    let (shown, old_shown) = (format::document(key), format::document(&old));
+    rows::REFINE_NO_EXTENSION.check(profile, !shard_key::has_prefix(key, &old), &[&shown, &old_shown])?;
+    for index in collection
+        .indexes
+        .iter()
+        .filter(|index| index.unique && index.name != "_id_")
+    {
+        let pattern = index.key_pattern();
+        let refused = !shard_key::may_be_unique(&pattern, key);
+        rows::EXISTING_UNIQUE.check(
+            profile,
+            refused,
+            &[&namespace, &format::document(&pattern), &shown],
+        )?;
+    }
+    let supported = collection
+        .indexes
+        .iter()
+        .any(|index| shard_key::supports(index, key));
+    rows::REFINE_NO_INDEX.check(profile, !supported, &[&namespace])?;
+    catalog.get_or_create(&namespace)?.shard_key = Some(key.clone());
+    if let Some(collection) = catalog.shared(&namespace).cloned() {
+        let description = doc! { "shardKey": key.clone(), "oldShardKey": old };
+        catalog.define(
+            &namespace,
+            &collection,
+            Definition::Other("refineCollectionShardKey", description),
+        );
+    }
+    Ok(Document::new())
+}
+
 /// The documents of `config.collections`: the sharded collections.
 pub(super) fn sharded_collections(catalog: &Catalog, profile: ServerProfile) -> Vec<Document> {
     let all = catalog.databases().flat_map(|(database, collections)| {
@@ -54,7 +110,7 @@ pub(super) fn sharded_collections(catalog: &Catalog, profile: ServerProfile) -> 
     let sharded = all.filter_map(|(namespace, collection)| {
         let key = collection.shard_key.clone()?;
         let mut document = doc! {
-            "_id": namespace, "uuid": collection.uuid, "key": key, "unique": false, "noBalance": false,
+            "_id": namespace, "uuid": collection.uuid, "key": key, "unique": collection.is_shard_key_unique, "noBalance": false,
         };
         if !profile.version.at_least(5, 0) {
             document.insert("dropped", false);
@@ -94,13 +150,14 @@ impl Sharding<'_> {
         self.check_collation(catalog.get(namespace), profile)?;
         let collection = catalog.get_or_create(namespace)?;
         if let Some(key) = &collection.shard_key {
-            let other = !identical_documents(key, self.key);
+            let other = !identical_documents(key, self.key) || collection.is_shard_key_unique != self.unique;
             return rows::ALREADY.check(profile, other, &[namespace]);
         }
         rows::VIEW.check(profile, collection.view.is_some(), &[])?;
         rows::CAPPED.check(profile, collection.capped.is_some(), &[])?;
         self.prepare_index(collection, namespace, profile)?;
         collection.shard_key = Some(self.key.clone());
+        collection.is_shard_key_unique = self.unique;
         if let Some(collection) = catalog.shared(namespace).cloned() {
             let description =
                 doc! { "shardKey": self.key.clone(), "unique": self.unique, "numInitialChunks": 0_i64 };

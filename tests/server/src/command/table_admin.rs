@@ -319,6 +319,15 @@ pub(crate) const COMMANDS: &[Command] = &[
         ..COMMAND
     },
     Command {
+        name: "refineCollectionShardKey",
+        fields: Some(&["key", "enforceUniquenessCheck"]),
+        admin_only: true,
+        on: Process::Mongos,
+        since: (4, 4),
+        run: sharding::refine_key,
+        ..COMMAND
+    },
+    Command {
         name: "checkMetadataConsistency",
         fields: Some(&["checkIndexes", "cursor"]),
         on: Process::Mongos,

@@ -144,7 +144,6 @@ const VARIABLES: &[(&str, FirstVersions)] = &[
 const COMMANDS: &[(&str, FirstVersions)] = &[
     ("setDefaultRWConcern", V4_4),
     ("setIndexCommitQuorum", V4_4),
-    ("refineCollectionShardKey", V4_4),
     ("balancerCollectionStatus", V4_4),
     ("validateDBMetadata", V5_0),
     ("rotateCertificates", V5_0),

@@ -130,6 +130,18 @@ rows! {
         "a shard key that is not one hashed field or fields with the value 1",
         "Unsupported shard key pattern {}. Pattern must either be a single hashed field, or a list of ascending fields",
         "`shard_key_pattern.cpp`: `parseShardKeyPattern` of 4.2";
+    REFINE_NOT_SHARDED: "shard-refine-not-sharded", 118, Versions::since(4, 4), SHARDED,
+        "`refineCollectionShardKey` of a collection that is not sharded",
+        "refineCollectionShardKey: namespace {} is not sharded",
+        "`configsvr_refine_collection_shard_key_command.cpp`, `refine_collection_shard_key_coordinator.cpp`";
+    REFINE_NO_EXTENSION: "shard-refine-no-extension", 72, Versions::since(4, 4), SHARDED,
+        "`refineCollectionShardKey` with a key that does not begin with the present shard key",
+        "refineCollectionShardKey shard key {} is not an extension of the existing key {}",
+        "`configsvr_refine_collection_shard_key_command.cpp`, `refine_collection_shard_key_coordinator.cpp`";
+    REFINE_NO_INDEX: "shard-refine-no-index", 72, Versions::since(4, 4), SHARDED,
+        "`refineCollectionShardKey` without an index that has the new shard key as prefix",
+        "Please create an index that starts with the proposed shard key before refining the shard key of {}",
+        "`shard_key_util.cpp`: `validateShardKeyIndexExistsOrCreateIfPossible`";
     ALREADY: "shard-already", 23, Versions::ALL, SHARDED,
         "`shardCollection` of a sharded collection with another key",
         "sharding already enabled for collection {}",

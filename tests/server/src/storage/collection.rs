@@ -57,6 +57,8 @@ pub(crate) struct Collection {
     pub(crate) meta_field: Option<String>,
     /// The shard key pattern of a sharded collection.
     pub(crate) shard_key: Option<Document>,
+    /// Whether two documents can't have the same shard key.
+    pub(crate) is_shard_key_unique: bool,
     pub(crate) indexes: Vec<Index>,
     pub(crate) search_indexes: Vec<SearchIndex>,
     records: BTreeMap<RecordId, Arc<Document>>,
@@ -101,6 +103,7 @@ impl Collection {
             time_field: None,
             meta_field: None,
             shard_key: None,
+            is_shard_key_unique: false,
             indexes: vec![Index::on_id(collation.as_ref())],
             search_indexes: Vec::new(),
             collation,

@@ -175,6 +175,15 @@ fn sharding(id: &'static str, setup: Vec<Document>, options: Document) -> Case {
     case(id, all, command)
 }
 
+/// A refinement of the shard key `{k: 1}`.
+fn refinement(id: &'static str, key: Document) -> Case {
+    let db = format!("{id}-db");
+    let command = doc! { "refineCollectionShardKey": format!("{db}.c"), "key": key, "$db": "admin" };
+    Sharded::new(&db)
+        .refuses(id, command)
+        .otherwise(Otherwise::Either(vec![59]))
+}
+
 fn shard_collection() -> Vec<Case> {
     let key = |pattern: Document| doc! { "key": pattern };
     let inserted = || doc! { "insert": "c", "documents": [{ "_id": 1, "k": 1 }] };
@@ -231,6 +240,14 @@ fn shard_collection() -> Vec<Case> {
         ),
         sharding("shard-pattern", vec![], key(doc! { "k": -1 })).otherwise(Otherwise::Refuses(vec![2])),
         sharding("shard-pattern-old", vec![], key(doc! { "k": "hashed", "l": 1 })),
+        case(
+            "shard-refine-not-sharded",
+            vec![],
+            doc! { "refineCollectionShardKey": "shard-refine-not-sharded.c", "key": { "k": 1 }, "$db": "admin" },
+        )
+        .otherwise(Otherwise::Either(vec![59])),
+        refinement("shard-refine-no-extension", doc! { "l": 1, "k": 1 }),
+        refinement("shard-refine-no-index", doc! { "k": 1, "l": 1 }),
         sharding("shard-already", vec![doc! { "ping": 1 }], key(doc! { "l": 1 }))
             .after(doc! { "shardCollection": "shard-already-db.c", "key": { "k": 1 }, "$db": "admin" }),
     ]
