@@ -15,6 +15,7 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Validation { .. } => "validation",
         Error::Hook { .. } => "hook",
         Error::ShardKey { .. } => "shard_key",
+        Error::SearchUnsupported { .. } => "search_unsupported",
         Error::NotFound { .. } => "not_found",
         Error::MoreThanOne { .. } => "more_than_one",
         Error::InvalidPageToken => "invalid_page_token",
