@@ -158,21 +158,20 @@ fn check_stages(stage: &str, name: &str, stages: &[Document]) -> Result<(), Box<
 }
 
 /// The pipelines of [`Pipeline::rank_fusion`].
-#[must_use = "a fusion does nothing until it is given to `rank_fusion`"]
+#[must_use = "the closure returns the fusion"]
 pub struct RankFusion<S> {
     inputs: Inputs,
     model: Types<S>,
 }
 
 /// The pipelines of [`Pipeline::score_fusion`].
-#[must_use = "a fusion does nothing until it is given to `score_fusion`"]
+#[must_use = "the closure returns the fusion"]
 pub struct ScoreFusion<S> {
     inputs: Inputs,
-    normalization: Normalization,
     model: Types<S>,
 }
 
-/// How [`ScoreFusion`] makes the scores of several pipelines comparable.
+/// How [`Pipeline::score_fusion`] makes the scores of several pipelines comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Normalization {
@@ -195,7 +194,7 @@ impl Normalization {
 }
 
 macro_rules! inputs {
-    ($($fusion:ident: $new:literal;)*) => { $(
+    ($($fusion:ident: $call:literal;)*) => { $(
         impl<S: Model> $fusion<S> {
             /// Adds a pipeline with the weight 1. The closure adds stages to it: `search`, `vector_search`, `match_`, `sort`, `limit`,
             /// `skip` and `sample`. Another stage, a pipeline without an order or scores, and a second pipeline of the same name are
@@ -204,9 +203,10 @@ macro_rules! inputs {
             /// ```
             /// # use marula_guide::*;
             /// use marula::aggregate::*;
-            #[doc = concat!("let fusion = ", $new)]
-            ///     .pipeline("words", |p| p.search(|o| search::text(o.note(), "tea")).limit(20));
-            /// # drop(fusion);
+            #[doc = concat!("let found = Pipeline::<Order>::new().", $call)]
+            ///     f.pipeline("words", |p| p.search(|o| search::text(o.note(), "tea")).limit(20))
+            /// });
+            /// # drop(found);
             /// ```
             pub fn pipeline(mut self, name: &str, pipeline: impl FnOnce(Pipeline<S>) -> Pipeline<S>) -> Self {
                 self.inputs.add(name, None, pipeline);
@@ -218,9 +218,10 @@ macro_rules! inputs {
             /// ```
             /// # use marula_guide::*;
             /// use marula::aggregate::*;
-            #[doc = concat!("let fusion = ", $new)]
-            ///     .weighted("words", 2.0, |p| p.search(|o| search::text(o.note(), "tea")).limit(20));
-            /// # drop(fusion);
+            #[doc = concat!("let found = Pipeline::<Order>::new().", $call)]
+            ///     f.weighted("words", 2.0, |p| p.search(|o| search::text(o.note(), "tea")).limit(20))
+            /// });
+            /// # drop(found);
             /// ```
             pub fn weighted(
                 mut self,
@@ -237,10 +238,10 @@ macro_rules! inputs {
             /// ```
             /// # use marula_guide::*;
             /// use marula::aggregate::*;
-            #[doc = concat!("let fusion = ", $new)]
-            ///     .pipeline("words", |p| p.search(|o| search::text(o.note(), "tea")).limit(20))
-            ///     .score_details();
-            /// # drop(fusion);
+            #[doc = concat!("let found = Pipeline::<Order>::new().", $call)]
+            ///     f.pipeline("words", |p| p.search(|o| search::text(o.note(), "tea")).limit(20)).score_details()
+            /// });
+            /// # drop(found);
             /// ```
             pub fn score_details(mut self) -> Self {
                 self.inputs.score_details = true;
@@ -250,70 +251,30 @@ macro_rules! inputs {
     )* };
 }
 inputs! {
-    RankFusion: "RankFusion::<Order>::new()";
-    ScoreFusion: "ScoreFusion::<Order>::new(Normalization::Sigmoid)";
-}
-
-impl<S: Model> RankFusion<S> {
-    /// A fusion without pipelines, to which at least one must be added.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// use marula::aggregate::RankFusion;
-    /// let fusion = RankFusion::<Order>::new().pipeline("newest", |p| p.sort(|o| o.created_at().desc()).limit(20));
-    /// # drop(fusion);
-    /// ```
-    #[expect(clippy::new_without_default, reason = "an empty fusion is an error")]
-    pub fn new() -> Self {
-        RankFusion {
-            inputs: Inputs::new("$rankFusion"),
-            model: PhantomData,
-        }
-    }
-}
-
-impl<S: Model> ScoreFusion<S> {
-    /// A fusion without pipelines, to which at least one must be added. The score of a document is the average of its normalized
-    /// scores.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// use marula::aggregate::{Normalization, ScoreFusion};
-    /// let fusion = ScoreFusion::<Order>::new(Normalization::MinMaxScaler)
-    ///     .pipeline("words", |p| p.search(|o| search::text(o.note(), "tea")).limit(20));
-    /// # drop(fusion);
-    /// ```
-    pub fn new(normalization: Normalization) -> Self {
-        ScoreFusion {
-            inputs: Inputs::new("$scoreFusion"),
-            normalization,
-            model: PhantomData,
-        }
-    }
+    RankFusion: "rank_fusion(|f| {";
+    ScoreFusion: "score_fusion(Normalization::Sigmoid, |f| {";
 }
 
 impl<In, S: Model, C> Pipeline<In, S, C> {
     /// The documents of several pipelines over the collection in one list, by their ranks in each (`$rankFusion`, MongoDB 8.0+): the
-    /// first stage of a pipeline. The score is [`fusion_score`](crate::search::fusion_score): the sum of `weight / (60 + rank)`.
+    /// first stage of a pipeline. The closure adds the pipelines. The score is [`fusion_score`](crate::search::fusion_score): the sum of `weight / (60 + rank)`.
     ///
     /// Soft-deleted documents and those of other kinds are left out after the pipelines, whose limits contain them. A handle with a
     /// scope rejects the stage.
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
-    /// use marula::aggregate::{RankFusion, VectorSearch};
+    /// use marula::aggregate::VectorSearch;
     /// use marula::search::text;
     /// # #[derive(Document)]
     /// # #[document(collection = "books")]
     /// # struct Book { _id: i64, title: String, plot: Vec<f32> }
     /// let plot = [0.5, 0.25];
-    /// let found = Pipeline::<Book>::new().rank_fusion(
-    ///     RankFusion::new()
-    ///         .weighted("words", 2.0, |p| p.search(|b| text(b.title(), "copper")).limit(20))
-    ///         .pipeline("meaning", |p| {
-    ///             p.vector_search(VectorSearch::new("plots", |b| b.plot(), plot, 20).candidates(400))
-    ///         }),
-    /// );
+    /// let found = Pipeline::<Book>::new().rank_fusion(|f| {
+    ///     f.weighted("words", 2.0, |p| p.search(|b| text(b.title(), "copper")).limit(20)).pipeline("meaning", |p| {
+    ///         p.vector_search(VectorSearch::<Book>::new("plots", |b| b.plot(), plot, 20).candidates(400))
+    ///     })
+    /// });
     /// assert_eq!(
     ///     found.to_string(),
     ///     concat!(
@@ -325,35 +286,48 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     #[doc(alias = "$rankFusion")]
-    pub fn rank_fusion(mut self, mut fusion: RankFusion<S>) -> Self {
+    pub fn rank_fusion(mut self, pipelines: impl FnOnce(RankFusion<S>) -> RankFusion<S>) -> Self {
+        let mut fusion = pipelines(RankFusion {
+            inputs: Inputs::new("$rankFusion"),
+            model: PhantomData,
+        });
         let marks = std::mem::take(&mut fusion.inputs.marks);
         self.stages.marks.add(marks, None);
         self.stage("$rankFusion", fusion.inputs.into_argument(None, None))
     }
 
     /// The documents of several pipelines over the collection in one list, by their scores in each (`$scoreFusion`, MongoDB 8.2+): the
-    /// first stage of a pipeline. The score is [`fusion_score`](crate::search::fusion_score).
+    /// first stage of a pipeline. The closure adds the pipelines. The score is [`fusion_score`](crate::search::fusion_score): the
+    /// average of the normalized scores.
     ///
     /// Soft-deleted documents and those of other kinds are left out after the pipelines, whose limits contain them. A handle with a
     /// scope rejects the stage.
     ///
     /// ```
     /// # use marula_guide::*;
-    /// use marula::aggregate::{Normalization, ScoreFusion};
+    /// use marula::aggregate::Normalization;
     /// use marula::search::text;
-    /// let found = Pipeline::<Order>::new().score_fusion(
-    ///     ScoreFusion::new(Normalization::Sigmoid)
-    ///         .pipeline("notes", |p| p.search(|o| text(o.note(), "tea")).limit(20))
-    ///         .weighted("tags", 0.5, |p| p.search(|o| text(o.tags(), "tea")).limit(20)),
-    /// );
+    /// let found = Pipeline::<Order>::new().score_fusion(Normalization::Sigmoid, |f| {
+    ///     f.pipeline("notes", |p| p.search(|o| text(o.note(), "tea")).limit(20))
+    ///         .weighted("tags", 0.5, |p| p.search(|o| text(o.tags(), "tea")).limit(20))
+    /// });
     /// assert!(found.to_string().contains(r#""normalization": "sigmoid""#));
     /// ```
     #[doc(alias = "$scoreFusion")]
-    pub fn score_fusion(mut self, mut fusion: ScoreFusion<S>) -> Self {
+    pub fn score_fusion(
+        mut self,
+        normalization: Normalization,
+        pipelines: impl FnOnce(ScoreFusion<S>) -> ScoreFusion<S>,
+    ) -> Self {
+        let mut fusion = pipelines(ScoreFusion {
+            inputs: Inputs::new("$scoreFusion"),
+            model: PhantomData,
+        });
         let marks = std::mem::take(&mut fusion.inputs.marks);
         self.stages.marks.add(marks, None);
-        let normalization = fusion.normalization.name();
-        let argument = fusion.inputs.into_argument(Some(normalization), Some("avg"));
+        let argument = fusion
+            .inputs
+            .into_argument(Some(normalization.name()), Some("avg"));
         self.stage("$scoreFusion", argument)
     }
 }
