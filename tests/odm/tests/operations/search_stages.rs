@@ -365,13 +365,12 @@ async fn fusions_join_the_lists() {
     let near = || VectorSearch::<Book>::new("plots", |b| b.plot(), [3.0, 1.0], 3).exact();
     let by_rank = books
         .aggregate()
-        .rank_fusion(
-            RankFusion::new()
-                .weighted("words", 2, |p| {
-                    p.search(|b| text(b.title(), "road").index("books"))
-                })
-                .pipeline("plots", |p| p.vector_search(near())),
-        )
+        .rank_fusion(|f| {
+            f.weighted("words", 2, |p| {
+                p.search(|b| text(b.title(), "road").index("books"))
+            })
+            .pipeline("plots", |p| p.vector_search(near()))
+        })
         .add_fields(|_| FusedAdded {
             score: fusion_score(),
         })
@@ -388,13 +387,12 @@ async fn fusions_join_the_lists() {
     );
     let by_score = books
         .aggregate()
-        .score_fusion(
-            ScoreFusion::new(Normalization::MinMaxScaler)
-                .pipeline("words", |p| {
-                    p.search(|b| text(b.title(), "tin road").index("books"))
-                })
-                .pipeline("plots", |p| p.vector_search(near())),
-        )
+        .score_fusion(Normalization::MinMaxScaler, |f| {
+            f.pipeline("words", |p| {
+                p.search(|b| text(b.title(), "tin road").index("books"))
+            })
+            .pipeline("plots", |p| p.vector_search(near()))
+        })
         .limit(1)
         .all()
         .await
