@@ -16,7 +16,7 @@ use crate::{
         filter::Filter,
         search::{Searchable, name_of},
     },
-    values::search_field::{SearchField, Vectors},
+    values::search_field::Vectors,
 };
 
 impl<In, S: Model, C> Pipeline<In, S, C> {
@@ -88,9 +88,9 @@ impl<S: Model> VectorSearch<S> {
         limit: u32,
     ) -> Self
     where
-        A: AsPath<Root = S, Mode: Readable, Value: Searchable<Vectors> + SearchField<Vectors>>,
+        A: AsPath<Root = S, Mode: Readable, Value: Searchable<Vectors>>,
     {
-        let length = <A::Value as SearchField<Vectors>>::LENGTH;
+        let length = <A::Value as Searchable<Vectors>>::LENGTH;
         let argument = name_of(field(nav::<S>())).and_then(|path| {
             let at = path.as_str().unwrap_or_default().to_owned();
             let invalid = |reason: String| Err(Box::new(Error::pipeline(&*at, reason)));

@@ -4,18 +4,19 @@ use crate::{
     base::bson::{Bson, Document, doc},
     path::{
         AsPath, ElementNav, Path, Read,
-        field::{Embedded, Field},
+        field::Field,
         marker::{Array, Readable},
         to_value_path,
     },
     term::search::{Clause, Operator, kinds, name_of},
+    values::search_field::SearchDocument,
 };
 
 kinds! {
     /// The kind of [`compound`].
-    Compound;
+    CompoundOperator;
     /// The kind of [`embedded_document`].
-    EmbeddedDocument;
+    EmbeddedDocumentOperator;
 }
 
 /// Joins operators: `must` and `filter` must match, `must_not` must not, and `should` raises the score. With clauses `should` only,
@@ -38,11 +39,11 @@ kinds! {
 ///     )
 /// );
 /// ```
-pub fn compound<R>() -> Operator<R, Compound> {
+pub fn compound<R>() -> Operator<R, CompoundOperator> {
     Operator::new("compound", Ok(Document::new()))
 }
 
-impl<R> Operator<R, Compound> {
+impl<R> Operator<R, CompoundOperator> {
     fn clause(self, name: &str, clause: impl Into<Clause<R>>) -> Self {
         let clause = clause.into().operator.map(Bson::Document);
         self.push(name, clause)
@@ -135,10 +136,10 @@ impl<R> Operator<R, Compound> {
 pub fn embedded_document<R, A, E, C>(
     path: A,
     operator: impl FnOnce(ElementNav<A::Value, E, Read>) -> C,
-) -> Operator<R, EmbeddedDocument>
+) -> Operator<R, EmbeddedDocumentOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Array<Element = E>>,
-    E: Embedded + Field,
+    E: SearchDocument + Field,
     C: Into<Clause<E>>,
 {
     let element = E::nav(Path::from_raw(to_value_path(&path).mark_array()));
@@ -161,7 +162,7 @@ pub enum ElementScores {
     Mean,
 }
 
-impl<R> Operator<R, EmbeddedDocument> {
+impl<R> Operator<R, EmbeddedDocumentOperator> {
     /// How the scores of several matching elements are one score. Default: their sum.
     ///
     /// ```

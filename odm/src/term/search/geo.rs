@@ -12,9 +12,9 @@ use crate::{
 
 kinds! {
     /// The kind of [`geo_within`].
-    GeoWithin;
+    GeoWithinOperator;
     /// The kind of [`geo_shape`].
-    GeoShape;
+    GeoShapeOperator;
 }
 
 /// The area of [`geo_within`].
@@ -29,7 +29,8 @@ pub enum Area {
         radius: f64,
     },
     /// The points between two corners.
-    Box {
+    #[doc(alias = "box")]
+    Rectangle {
         /// The corner in the south west: longitude, latitude.
         bottom_left: Position,
         /// The corner in the north east: longitude, latitude.
@@ -56,9 +57,10 @@ impl From<MultiPolygon> for Area {
 /// How the shape of a document lies to that of [`geo_shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Relation {
+pub enum ShapeRelation {
     /// The shape of the document contains the given one.
-    Contains,
+    #[doc(alias = "contains")]
+    Covers,
     /// The shapes have no point in common.
     Disjoint,
     /// The shapes have a point in common.
@@ -67,13 +69,13 @@ pub enum Relation {
     Within,
 }
 
-impl Relation {
+impl ShapeRelation {
     fn name(self) -> &'static str {
         match self {
-            Relation::Contains => "contains",
-            Relation::Disjoint => "disjoint",
-            Relation::Intersects => "intersects",
-            Relation::Within => "within",
+            ShapeRelation::Covers => "contains",
+            ShapeRelation::Disjoint => "disjoint",
+            ShapeRelation::Intersects => "intersects",
+            ShapeRelation::Within => "within",
         }
     }
 }
@@ -98,7 +100,7 @@ fn point(position: Position) -> Document {
 /// );
 /// ```
 #[doc(alias = "geoWithin")]
-pub fn geo_within<R, A>(path: A, area: impl Into<Area>) -> Operator<R, GeoWithin>
+pub fn geo_within<R, A>(path: A, area: impl Into<Area>) -> Operator<R, GeoWithinOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Shapes>>,
 {
@@ -110,7 +112,7 @@ where
             doc! { "center": Geometry::Point(center).into_document(), "radius": radius },
             "the radius of a circle is a number of metres that is not negative",
         ),
-        Area::Box {
+        Area::Rectangle {
             bottom_left,
             top_right,
         } => operator.set(
@@ -124,24 +126,28 @@ where
     }
 }
 
-/// Finds shapes by their relation to a shape. The index needs `indexShapes` for the field. [`Relation::Within`] needs a polygon.
+/// Finds shapes by their relation to a shape. The index needs `indexShapes` for the field. [`ShapeRelation::Within`] needs a polygon.
 ///
 /// ```
 /// # use marula_guide::*;
-/// use marula::search::{self, Relation};
+/// use marula::search::{self, ShapeRelation};
 /// let at = geo::Point::new([8.5, 47.4]);
-/// let found = search::geo_shape(Store::fields().place(), Relation::Intersects, at);
+/// let found = search::geo_shape(Store::fields().place(), ShapeRelation::Intersects, at);
 /// assert!(found.to_string().starts_with(r#"{"geoShape": {"path": "place", "relation": "intersects""#));
 /// ```
 #[doc(alias = "geoShape")]
-pub fn geo_shape<R, A>(path: A, relation: Relation, shape: impl Into<Geometry>) -> Operator<R, GeoShape>
+pub fn geo_shape<R, A>(
+    path: A,
+    relation: ShapeRelation,
+    shape: impl Into<Geometry>,
+) -> Operator<R, GeoShapeOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Shapes>>,
 {
     let shape = shape.into();
     let is_area = matches!(shape, Geometry::Polygon(_) | Geometry::MultiPolygon(_));
     let argument = name_of(path).and_then(|path| {
-        if relation == Relation::Within && !is_area {
+        if relation == ShapeRelation::Within && !is_area {
             let path = path.as_str().unwrap_or_default();
             return Err(invalid(
                 path,

@@ -97,7 +97,7 @@ fn invalid(path: &str, reason: impl Into<String>) -> Box<Error> {
     Box::new(Error::pipeline(path.replace('\0', ""), reason))
 }
 
-/// An operator of a search over documents of type `R`. `K` is its kind, such as [`Text`], which has the options of the kind as
+/// An operator of a search over documents of type `R`. `K` is its kind, such as [`TextOperator`], which has the options of the kind as
 /// methods.
 ///
 /// `Display` prints it as Extended JSON, as it will be sent, and an error in angle brackets. An invalid argument is an error of the

@@ -22,10 +22,16 @@ use crate::{
             `range` dates, numbers, ObjectIds and strings; `near` numbers, `near_date` dates, `near_point` points; vectors are lists of \
             `f32` or `f64`, and `Binary`"
 )]
-pub trait Searchable<K> {}
+pub trait Searchable<K> {
+    /// The number of elements of an array type with a fixed length.
+    #[doc(hidden)]
+    const LENGTH: Option<usize>;
+}
 
 #[diagnostic::do_not_recommend]
-impl<K, T: SearchField<K>> Searchable<K> for T {}
+impl<K, T: SearchField<K>> Searchable<K> for T {
+    const LENGTH: Option<usize> = T::LENGTH;
+}
 
 /// The paths that an operator searches: a path, a tuple of up to six, a list of [`SearchPath`]s.
 #[diagnostic::on_unimplemented(
@@ -37,7 +43,6 @@ pub trait SearchPaths<R, K> {
     fn into_paths(self) -> Result<Vec<Bson>, Box<Error>>;
 }
 
-#[diagnostic::do_not_recommend]
 impl<R, K, A> SearchPaths<R, K> for A
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<K>>,

@@ -12,24 +12,24 @@ use crate::{
 
 kinds! {
     /// The kind of [`text`].
-    Text;
+    TextOperator;
     /// The kind of [`phrase`].
-    Phrase;
+    PhraseOperator;
     /// The kind of [`autocomplete`].
-    Autocomplete;
+    AutocompleteOperator;
     /// The kind of [`query_string`].
-    QueryString;
+    QueryStringOperator;
     /// The kind of [`regex`] and [`wildcard`].
-    Pattern;
+    PatternOperator;
     /// The kind of [`more_like_this`].
-    MoreLikeThis;
+    MoreLikeThisOperator;
 }
 
 /// Kinds of operators whose terms can differ from those of the documents.
 #[doc(hidden)]
 pub trait Fuzzy {}
-impl Fuzzy for Text {}
-impl Fuzzy for Autocomplete {}
+impl Fuzzy for TextOperator {}
+impl Fuzzy for AutocompleteOperator {}
 
 fn query_and_path<R>(query: impl Queries, path: impl SearchPaths<R, Strings>) -> Argument {
     Ok(doc! { "query": queries(query)?, "path": paths(path)? })
@@ -50,7 +50,7 @@ fn query_and_path<R>(query: impl Queries, path: impl SearchPaths<R, Strings>) ->
 ///     )
 /// );
 /// ```
-pub fn text<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, Text> {
+pub fn text<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, TextOperator> {
     Operator::new("text", query_and_path(query, path))
 }
 
@@ -65,7 +65,7 @@ pub fn text<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Oper
 ///     r#"{"phrase": {"query": "green tea", "path": "note", "slop": 2}}"#
 /// );
 /// ```
-pub fn phrase<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, Phrase> {
+pub fn phrase<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, PhraseOperator> {
     Operator::new("phrase", query_and_path(query, path))
 }
 
@@ -80,7 +80,7 @@ pub fn phrase<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Op
 ///     r#"{"autocomplete": {"query": "gre te", "path": "note", "tokenOrder": "sequential"}}"#
 /// );
 /// ```
-pub fn autocomplete<R, A>(path: A, query: impl Queries) -> Operator<R, Autocomplete>
+pub fn autocomplete<R, A>(path: A, query: impl Queries) -> Operator<R, AutocompleteOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Strings>>,
 {
@@ -102,7 +102,7 @@ where
 ///     r#"{"queryString": {"defaultPath": "note", "query": "green AND (tea OR coffee)"}}"#
 /// );
 /// ```
-pub fn query_string<R, A>(default_path: A, query: impl Into<String>) -> Operator<R, QueryString>
+pub fn query_string<R, A>(default_path: A, query: impl Into<String>) -> Operator<R, QueryStringOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Strings>>,
 {
@@ -121,7 +121,7 @@ where
 /// let found = search::regex(Order::fields().tags(), "gr(e|a)y.*");
 /// assert_eq!(found.to_string(), r#"{"regex": {"query": "gr(e|a)y.*", "path": "tags"}}"#);
 /// ```
-pub fn regex<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, Pattern> {
+pub fn regex<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, PatternOperator> {
     Operator::new("regex", query_and_path(query, path))
 }
 
@@ -139,7 +139,7 @@ pub fn regex<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Ope
 ///     r#"{"wildcard": {"query": "gr?y*", "path": "tags", "allowAnalyzedField": true}}"#
 /// );
 /// ```
-pub fn wildcard<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, Pattern> {
+pub fn wildcard<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> Operator<R, PatternOperator> {
     Operator::new("wildcard", query_and_path(query, path))
 }
 
@@ -155,7 +155,7 @@ pub fn wildcard<R, P: SearchPaths<R, Strings>>(path: P, query: impl Queries) -> 
 ///     r#"{"moreLikeThis": {"like": {"note": "green tea", "lines": {"sku": "cup"}}}}"#
 /// );
 /// ```
-pub fn more_like_this<R>() -> Operator<R, MoreLikeThis> {
+pub fn more_like_this<R>() -> Operator<R, MoreLikeThisOperator> {
     Operator::new("moreLikeThis", Ok(Document::new()))
 }
 
@@ -207,7 +207,7 @@ impl<R, K: Fuzzy> Operator<R, K> {
 
 const FUZZY_SYNONYMS: &str = "`fuzzy` and `synonyms` cannot be combined";
 
-impl<R> Operator<R, Text> {
+impl<R> Operator<R, TextOperator> {
     /// Finds only documents in which all words occur in one field. Default: one word suffices.
     ///
     /// ```
@@ -234,7 +234,7 @@ impl<R> Operator<R, Text> {
     }
 }
 
-impl<R> Operator<R, Phrase> {
+impl<R> Operator<R, PhraseOperator> {
     /// Maximum number of positions by which the words may be moved. Default: 0.
     ///
     /// ```
@@ -258,7 +258,7 @@ impl<R> Operator<R, Phrase> {
     }
 }
 
-impl<R> Operator<R, Autocomplete> {
+impl<R> Operator<R, AutocompleteOperator> {
     /// Finds only words next to one another, in the order of the query. Default: in any order.
     ///
     /// ```
@@ -271,7 +271,7 @@ impl<R> Operator<R, Autocomplete> {
     }
 }
 
-impl<R> Operator<R, Pattern> {
+impl<R> Operator<R, PatternOperator> {
     /// Allows fields whose analyzer divides texts into terms. Default: an error of the server.
     ///
     /// ```
@@ -284,7 +284,7 @@ impl<R> Operator<R, Pattern> {
     }
 }
 
-impl<R> Operator<R, MoreLikeThis> {
+impl<R> Operator<R, MoreLikeThisOperator> {
     /// Adds a text of a field; several texts of one field are alternatives.
     ///
     /// ```

@@ -18,18 +18,18 @@ use crate::{
 
 kinds! {
     /// The kind of [`equals`].
-    Equals;
+    EqualsOperator;
     /// The kind of [`is_in`].
-    In;
+    InOperator;
     /// The kind of [`exists`].
-    Exists;
+    ExistsOperator;
     /// The kind of [`near`], [`near_date`] and [`near_point`].
-    Near;
+    NearOperator;
 }
 
 /// The kind of [`range`] over a field of type `T`.
 #[derive(Debug)]
-pub struct Range<T>(Types<T>);
+pub struct RangeOperator<T>(Types<T>);
 
 /// Finds documents whose field has a value: a Boolean, a date, a number, an ObjectId, a UUID, a string that is indexed as `token`,
 /// or null.
@@ -47,7 +47,7 @@ pub struct Range<T>(Types<T>);
 ///     r#"{"equals": {"path": "tags", "value": "new"}}"#
 /// );
 /// ```
-pub fn equals<R, A>(path: A, value: impl IntoValue<A::Value>) -> Operator<R, Equals>
+pub fn equals<R, A>(path: A, value: impl IntoValue<A::Value>) -> Operator<R, EqualsOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Filters>>,
 {
@@ -70,7 +70,7 @@ where
 /// );
 /// ```
 #[doc(alias = "in")]
-pub fn is_in<R, A, V>(path: A, values: impl IntoIterator<Item = V>) -> Operator<R, In>
+pub fn is_in<R, A, V>(path: A, values: impl IntoIterator<Item = V>) -> Operator<R, InOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Filters>>,
     V: IntoValue<A::Value>,
@@ -100,7 +100,7 @@ where
 /// use marula::search;
 /// assert_eq!(search::exists(Order::fields().note()).to_string(), r#"{"exists": {"path": "note"}}"#);
 /// ```
-pub fn exists<R, A: AsPath<Root = R, Mode: Readable>>(path: A) -> Operator<R, Exists> {
+pub fn exists<R, A: AsPath<Root = R, Mode: Readable>>(path: A) -> Operator<R, ExistsOperator> {
     Operator::new("exists", name_of(path).map(|path| doc! { "path": path }))
 }
 
@@ -113,14 +113,14 @@ pub fn exists<R, A: AsPath<Root = R, Mode: Readable>>(path: A) -> Operator<R, Ex
 /// let found = search::range(Order::fields().total()).gte(100).lt(200);
 /// assert_eq!(found.to_string(), r#"{"range": {"path": "total", "gte": 100, "lt": 200}}"#);
 /// ```
-pub fn range<R, A>(path: A) -> Operator<R, Range<A::Value>>
+pub fn range<R, A>(path: A) -> Operator<R, RangeOperator<A::Value>>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Ranges>>,
 {
     Operator::new("range", name_of(path).map(|path| doc! { "path": path }))
 }
 
-impl<R, T> Operator<R, Range<T>> {
+impl<R, T> Operator<R, RangeOperator<T>> {
     /// Greater than the value.
     ///
     /// ```
@@ -189,7 +189,7 @@ fn near_argument<R, A: AsPath<Root = R>>(
     origin: Bson,
     pivot: Bson,
     is_valid: bool,
-) -> Operator<R, Near> {
+) -> Operator<R, NearOperator> {
     let argument = name_of(path).and_then(|path| {
         if is_valid {
             Ok(doc! { "path": path, "origin": origin, "pivot": pivot })
@@ -212,7 +212,7 @@ fn near_argument<R, A: AsPath<Root = R>>(
 ///     r#"{"near": {"path": "total", "origin": 100.0, "pivot": 25.0}}"#
 /// );
 /// ```
-pub fn near<R, A>(path: A, origin: impl Into<f64>, pivot: impl Into<f64>) -> Operator<R, Near>
+pub fn near<R, A>(path: A, origin: impl Into<f64>, pivot: impl Into<f64>) -> Operator<R, NearOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Numbers>>,
 {
@@ -231,7 +231,11 @@ where
 /// let found = search::near_date(Order::fields().created_at(), DateTime::from_millis(0), day);
 /// assert!(found.to_string().contains(r#""pivot": 86400000"#));
 /// ```
-pub fn near_date<R, A>(path: A, origin: impl IntoValue<DateTime>, pivot: Duration) -> Operator<R, Near>
+pub fn near_date<R, A>(
+    path: A,
+    origin: impl IntoValue<DateTime>,
+    pivot: Duration,
+) -> Operator<R, NearOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Dates>>,
 {
@@ -252,7 +256,7 @@ where
 /// let found = search::near_point(Store::fields().place(), geo::Point::new([8.5, 47.4]), 500);
 /// assert!(found.to_string().contains(r#""pivot": 500.0"#));
 /// ```
-pub fn near_point<R, A>(path: A, origin: Point, pivot: impl Into<f64>) -> Operator<R, Near>
+pub fn near_point<R, A>(path: A, origin: Point, pivot: impl Into<f64>) -> Operator<R, NearOperator>
 where
     A: AsPath<Root = R, Mode: Readable, Value: Searchable<Shapes>>,
 {

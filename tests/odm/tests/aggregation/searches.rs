@@ -5,7 +5,9 @@ use std::time::Duration;
 use marula::aggregate::{Normalization, RankFusion, VectorSearch};
 use marula::bson::{Binary, DateTime, PackedBits, Vector, doc};
 use marula::geo::{LineString, Point, Polygon};
-use marula::search::{self, Area, ElementScores, Relation, ScoreFunction, Search, compound, facets, text};
+use marula::search::{
+    self, Area, ElementScores, ScoreFunction, Search, ShapeRelation, compound, facets, text,
+};
 use marula::{Direction, Document, Embedded, Error, Pipeline, SortKey, prelude::*};
 
 #[derive(Embedded)]
@@ -158,7 +160,7 @@ fn operators_on_values_are_sent() {
     );
     let area = || Polygon::new(vec![vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]]);
     assert!(operator(search::geo_within(b.place(), area())).contains(r#""geometry": {"type": "Polygon""#));
-    let corners = Area::Box {
+    let corners = Area::Rectangle {
         bottom_left: [0.0, 0.0],
         top_right: [1.0, 1.0],
     };
@@ -170,7 +172,8 @@ fn operators_on_values_are_sent() {
         )
     );
     assert!(
-        operator(search::geo_shape(b.place(), Relation::Within, area())).contains(r#""relation": "within""#)
+        operator(search::geo_shape(b.place(), ShapeRelation::Within, area()))
+            .contains(r#""relation": "within""#)
     );
 }
 
@@ -258,7 +261,7 @@ fn mistakes_in_operators_are_errors() {
         |b| {
             search::geo_shape(
                 b.place(),
-                Relation::Within,
+                ShapeRelation::Within,
                 LineString::new(vec![[0.0, 0.0], [1.0, 1.0]]),
             )
         },
