@@ -103,7 +103,7 @@ impl<R> Search<R> {
         self
     }
 
-    /// The fields whose found words are returned with their surroundings, by
+    /// The fields whose found words are returned with the text around them, by
     /// [`search_highlights`](crate::search::search_highlights).
     ///
     /// ```

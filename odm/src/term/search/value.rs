@@ -176,7 +176,7 @@ impl<R, T> Operator<R, RangeOperator<T>> {
             .and_then(|argument| argument.get("path"));
         let value = value_of(path.unwrap_or(&Bson::Null), value.into_value());
         match value {
-            Ok(Bson::Null) => self.fail("null is no limit of a range"),
+            Ok(Bson::Null) => self.fail("a limit of a range cannot be null"),
             value => self.try_set(name, value),
         }
     }

@@ -68,7 +68,7 @@ fn operator(operator: impl std::fmt::Display) -> String {
 #[track_caller]
 fn refused<Q: Into<Search<Book>>>(search: impl FnOnce(marula::Fields<Book>) -> Q, expected: &str) {
     let stages = Pipeline::<Book>::new().search(search).into_stages();
-    let error = stages.into_documents().unwrap_err();
+    let error = stages.into_documents().expect_err("the search is refused");
     assert!(
         matches!(error, Error::InvalidPipeline { .. } | Error::Encode { .. }),
         "{error:?}"

@@ -85,10 +85,10 @@ async fn books(env: &Env) -> Option<Collection<Book>> {
         book(3, "The tin road", "novel", 2005),
         book(4, "A silver song", "poem", 2015),
     ];
-    books.insert_many(&all).await.unwrap();
-    let plan = env.db.schema().register::<Book>().plan().await.unwrap();
+    books.insert_many(&all).await.expect("the books are stored");
+    let plan = env.db.schema().register::<Book>().plan().await.expect("a plan");
     let apply = Apply::additive().wait_for_search(Duration::from_secs(60));
-    plan.apply(apply).await.unwrap();
+    plan.apply(apply).await.expect("the indexes are created");
     Some(books)
 }
 
@@ -96,7 +96,7 @@ async fn found<Q: Into<Search<Book>>>(
     books: &Collection<Book>,
     search: impl FnOnce(marula::Fields<Book>) -> Q,
 ) -> Vec<i64> {
-    let found = books.aggregate().search(search).all().await.unwrap();
+    let found = books.aggregate().search(search).all().await.expect("documents");
     let mut ids: Vec<i64> = found.iter().map(|book| book._id).collect();
     ids.sort_unstable();
     ids

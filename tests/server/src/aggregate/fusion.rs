@@ -104,7 +104,7 @@ impl Fusion {
         let mut inputs = Vec::new();
         for (name, stages) in pipelines {
             if name.is_empty() || name.starts_with('$') || name.contains('.') {
-                return Err(error(format!("'{name}' is no name of a pipeline")));
+                return Err(error(format!("'{name}' is not a valid name of a pipeline")));
             }
             let stages = stages
                 .as_array()
