@@ -25,7 +25,6 @@ pub use crate::models::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use crate::models::hooks::SoftDelete;
-pub use crate::models::index::search_field::{Filters, SearchField, Strings};
 pub use crate::models::index::{
     IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
     VectorSearchIndex,
@@ -63,6 +62,7 @@ pub use crate::term::encryption::{
 pub use crate::term::expr::{Acc, Expr, Operand, lit};
 pub use crate::term::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::term::update::{IntoUpdate, Update};
+pub use crate::values::search_field::{Filters, SearchField, Strings};
 pub use crate::values::value::{DerivedValue, IntoValue};
 use crate::{
     base::bson::DateTime,

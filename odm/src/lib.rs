@@ -76,6 +76,7 @@
 //! | sort orders chosen by a request | [`SortNames`] |
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
 //! | aggregate | [`aggregate`], [`expr`] |
+//! | full-text search, facets, vector search | [`search`], [`aggregate::VectorSearch`] |
 //! | load the documents that others refer to | [`relation`] |
 //! | only the documents of one tenant or owner | [`Collection::scoped`] |
 //! | write several documents | [`Collection::bulk`], [`Client::bulk`], [`Collection::save`] |
@@ -129,7 +130,7 @@ pub use client::cli;
 pub use form::id;
 pub use models::{forms, index, managed, model, patch, projection};
 pub use query::{aggregate, collection, observe, relation};
-pub use term::{encryption, expr, filter, sort, update};
+pub use term::{encryption, expr, filter, search, sort, update};
 pub use values::{codec, geo, value};
 
 pub use aggregate::Pipeline;

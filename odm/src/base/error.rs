@@ -24,6 +24,7 @@ mod value;
 pub use applied::{Applied, DuplicateKey, IndexChange};
 pub(crate) use bulk::BulkOutcome;
 pub use bulk::{BulkOperation, FailedWrite, FailedWriteReason};
+pub(crate) use convert::STAGE_OF_ATLAS;
 pub(crate) use display::with_sources;
 use display::{Id, Location};
 pub use invalid::{InvalidField, InvalidFields};
@@ -180,6 +181,12 @@ pub enum Error {
         call: &'static str,
         /// Whether the call is an upsert.
         upsert: bool,
+        /// The error of the driver, with the server's message.
+        source: driver::Error,
+    },
+    /// The deployment has no search: it is neither Atlas nor has `mongot`, and the pipeline has a stage such as `$search` or
+    /// `$vectorSearch`.
+    SearchUnsupported {
         /// The error of the driver, with the server's message.
         source: driver::Error,
     },
@@ -353,6 +360,7 @@ impl Error {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
             | Error::ShardKey { source: e, .. }
+            | Error::SearchUnsupported { source: e }
             | Error::BulkWrite { source: Some(e), .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
@@ -482,6 +490,9 @@ impl fmt::Display for Error {
                 };
                 write!(f, ", and {advice}. The server: {source}")
             }
+            Error::SearchUnsupported { .. } => f.write_str(
+                "the deployment has no search: `$search`, `$searchMeta` and `$vectorSearch` need Atlas, or a deployment with `mongot`",
+            ),
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
             Error::MoreThanOne { collection } => {
                 write!(f, "more than one document of {collection} matches")
@@ -533,7 +544,7 @@ impl std::error::Error for Error {
             // `Display` of these variants contains the text of their source, so the chain continues
             // with the source's source.
             Error::Driver(e) => e.source(),
-            Error::Duplicate { source, .. } => Some(source),
+            Error::Duplicate { source, .. } | Error::SearchUnsupported { source } => Some(source),
             Error::ShardKey { source, .. } => source.source(),
             Error::BulkWrite { source, .. } => source.as_ref().map(|e| e as _),
             Error::InvalidBulkWrite { source, .. } => Some(source),

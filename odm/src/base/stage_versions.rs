@@ -8,7 +8,7 @@ use crate::{
 
 /// Stages, expressions, accumulators and window functions that MongoDB 4.2 does not have, by name, with
 /// the first release that has them (the manual's page of each).
-const SINCE: [(&str, (u32, u32)); 56] = [
+const SINCE: [(&str, (u32, u32)); 59] = [
     ("$binarySize", (4, 4)),
     ("$bitAnd", (6, 3)),
     ("$bitNot", (6, 3)),
@@ -48,9 +48,12 @@ const SINCE: [(&str, (u32, u32)); 56] = [
     ("$percentile", (7, 0)),
     ("$rand", (4, 4)),
     ("$rank", (5, 0)),
+    ("$rankFusion", (8, 0)),
     ("$replaceAll", (4, 4)),
     ("$replaceOne", (4, 4)),
     ("$sampleRate", (4, 4)),
+    ("$scoreFusion", (8, 2)),
+    ("$searchMeta", (4, 4)),
     ("$setField", (5, 0)),
     ("$setWindowFields", (5, 0)),
     ("$shift", (5, 0)),
@@ -87,6 +90,19 @@ pub(crate) fn of_pipeline(stages: &[Document], collection: &str) -> Option<Serve
             }
             ("$lookup" | "$unionWith" | "$facet", Bson::Document(argument)) => {
                 of_inner(name, argument, &mut found);
+            }
+            // Their arguments are values and filters.
+            ("$search" | "$searchMeta" | "$vectorSearch", _) => {}
+            ("$rankFusion" | "$scoreFusion", Bson::Document(argument)) => {
+                let pipelines =
+                    (argument.get_document("input")).and_then(|input| input.get_document("pipelines"));
+                for stages in pipelines.into_iter().flat_map(Document::values) {
+                    let stages = stages.as_array().into_iter().flatten();
+                    let stages: Vec<Document> = stages.filter_map(Bson::as_document).cloned().collect();
+                    if let Some(inner) = of_pipeline(&stages, collection) {
+                        keep(inner, &mut found);
+                    }
+                }
             }
             ("$group", Bson::Document(group)) => of_outputs(group, &mut found),
             ("$bucket" | "$bucketAuto" | "$setWindowFields", Bson::Document(argument)) => {

@@ -168,8 +168,8 @@
 //!
 //! # Other stages
 //!
-//! `facet`, `bucket`, `window`, `densify`, `fill`, `union_with`, `geo_near`, `search`,
-//! `vector_search`, `merge_into` and `out` have examples at [`Pipeline`](crate::Pipeline). A stage
+//! `facet`, `bucket`, `window`, `densify`, `fill`, `union_with`, `geo_near`,
+//! `merge_into` and `out` have examples at [`Pipeline`](crate::Pipeline); for searches see [Search](super::search). A stage
 //! without a method is added by [`stage_raw`](crate::Pipeline::stage_raw), and
 //! [`assume`](crate::Pipeline::assume) states the type after it:
 //!

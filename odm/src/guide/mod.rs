@@ -12,6 +12,7 @@
 //! | [Updates](updates) | operators, array elements, upserts, pipelines |
 //! | [Pages](pages) | pages by number and by token |
 //! | [Projections and aggregation](aggregation) | parts of documents, pipelines, shapes |
+//! | [Search](search) | words, highlights, pages, facets, vectors, hybrid search |
 //! | [Relations](relations) | references, loading without one query for each document, lookups |
 //! | [Tenants](tenants) | scopes, joins within them, a collection or a database for each tenant |
 //! | [Transactions](transactions) | closures, bound handles, guards, versions |
@@ -80,6 +81,7 @@ pub mod pages;
 pub mod queries;
 pub mod relations;
 pub mod schema;
+pub mod search;
 pub mod serde;
 pub mod tenants;
 pub mod testing;

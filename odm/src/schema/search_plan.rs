@@ -4,7 +4,10 @@
 //! definitions are compared without them.
 
 use crate::{
-    base::bson::{Bson, Document},
+    base::{
+        bson::{Bson, Document},
+        error::STAGE_OF_ATLAS,
+    },
     driver::{self, error::code},
     models::index::{SearchIndexDeclaration, SearchIndexKind, normal::number},
     schema::{Step, record::Recorded},
@@ -114,9 +117,8 @@ fn step(declared: &SearchIndexDeclaration, listed: &[Listed]) -> Step {
     }
 }
 
-/// The codes of a stage that the server does not have, and of one that only Atlas has. They have no names.
+/// The code of a stage that the server does not have. It has no name.
 const UNKNOWN_STAGE: i32 = 40_324;
-const STAGE_OF_ATLAS: i32 = 6_047_401;
 
 /// Whether the deployment has no search: it is neither Atlas nor has `mongot`, or it is older than search
 /// indexes, or the client declares the strict Stable API.

@@ -3,4 +3,5 @@
 pub mod codec;
 pub mod geo;
 pub(crate) mod record;
+pub mod search_field;
 pub mod value;

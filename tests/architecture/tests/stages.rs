@@ -18,7 +18,7 @@ enum Effect {
 
 /// Every stage that a method of `Pipeline` adds. A stage that is missing here fails the test: decide which of the effects it has, and
 /// add it to the list in `odm/src/query/handle/marks.rs` if it does not only change the documents.
-const STAGES: [(&str, Effect); 30] = [
+const STAGES: [(&str, Effect); 33] = [
     ("$bucket", Effect::Creates),
     ("$bucketAuto", Effect::Creates),
     ("$collStats", Effect::Creates),
@@ -36,10 +36,13 @@ const STAGES: [(&str, Effect); 30] = [
     ("$merge", Effect::Changes),
     ("$out", Effect::Changes),
     ("$project", Effect::Creates),
+    ("$rankFusion", Effect::Changes),
     ("$redact", Effect::Changes),
     ("$replaceWith", Effect::Creates),
     ("$sample", Effect::Keeps),
+    ("$scoreFusion", Effect::Changes),
     ("$search", Effect::Changes),
+    ("$searchMeta", Effect::Creates),
     ("$set", Effect::Changes),
     ("$setWindowFields", Effect::Changes),
     ("$skip", Effect::Keeps),

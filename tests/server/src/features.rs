@@ -185,7 +185,7 @@ const QUERY_OPERATORS: &[&str] = &[
 ];
 
 /// System variables.
-const VARIABLES: &[&str] = &["IS_MR", "JS_SCOPE", "SEARCH_META", "USER_ROLES"];
+const VARIABLES: &[&str] = &["IS_MR", "JS_SCOPE", "USER_ROLES"];
 
 /// Aggregation stages.
 const STAGES: &[&str] = &[
@@ -204,9 +204,7 @@ const STAGES: &[&str] = &[
     "$planCacheStats",
     "$querySettings",
     "$queryStats",
-    "$rankFusion",
     "$score",
-    "$scoreFusion",
     "$searchBeta",
     "$shardedDataDistribution",
 ];

@@ -10,10 +10,16 @@ use crate::{
     driver::{self, ErrorKind, WriteError, error::code},
 };
 
+/// The code of a stage that only Atlas has. It has no name.
+pub(crate) const STAGE_OF_ATLAS: i32 = 6_047_401;
+
 impl From<driver::Error> for Error {
     fn from(e: driver::Error) -> Self {
         if e.is_duplicate_key() {
             return duplicate(e);
+        }
+        if matches!(e.code(), Some(code::SEARCH_NOT_ENABLED | STAGE_OF_ATLAS)) {
+            return Error::SearchUnsupported { source: e };
         }
         match e.kind() {
             ErrorKind::Encode(encode) => Error::Encode {

@@ -162,8 +162,9 @@ macro_rules! date_type {
             const HAS_FRACTION: bool = false;
         }
         impl $crate::path::marker::TtlKey for $t {}
-        impl $crate::models::index::search_field::SearchField<$crate::models::index::search_field::Dates> for $t {}
-        impl $crate::models::index::search_field::SearchField<$crate::models::index::search_field::Filters> for $t {}
+        impl $crate::values::search_field::SearchField<$crate::values::search_field::Dates> for $t {}
+        impl $crate::values::search_field::SearchField<$crate::values::search_field::Filters> for $t {}
+        impl $crate::values::search_field::SearchField<$crate::values::search_field::Ranges> for $t {}
         impl $crate::path::marker::TtlKey for Vec<$t> {}
         impl $crate::term::expr::DatePart for $t {
             type With<T> = T;

@@ -18,10 +18,10 @@ mod choice;
 pub(crate) mod normal;
 mod planner;
 mod search;
-pub mod search_field;
 mod search_mapping;
 mod vector_search;
 
+pub use crate::values::search_field;
 pub(crate) use choice::QueryOptions;
 pub use choice::{IndexBranch, IndexChoice, IndexUse};
 pub use search::{SearchIndex, SearchIndexDeclaration, SearchIndexKind};

@@ -7,11 +7,9 @@ use std::fmt;
 
 use crate::{
     base::bson::{Bson, Document, doc},
-    models::index::{
-        search_field::{SearchDocument, SearchField},
-        search_mapping::SearchMapping,
-    },
+    models::index::search_mapping::SearchMapping,
     path::{AsPath, marker::Readable},
+    values::search_field::{SearchDocument, SearchField},
 };
 
 /// The type of a search index.

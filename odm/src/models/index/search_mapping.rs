@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::{
     base::bson::{Bson, Document, doc},
-    models::index::search_field::{Booleans, Dates, Numbers, ObjectIds, Shapes, Strings, Uuids},
+    values::search_field::{Booleans, Dates, Numbers, ObjectIds, Shapes, Strings, Uuids},
 };
 
 /// The mapping of one field in a search index, for fields of the kind `K`; see

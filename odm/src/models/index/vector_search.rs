@@ -4,11 +4,9 @@
 
 use crate::{
     base::bson::{Document, doc},
-    models::index::{
-        search::{SearchIndexDeclaration, SearchIndexKind, path_of},
-        search_field::{Filters, SearchField, Vectors},
-    },
+    models::index::search::{SearchIndexDeclaration, SearchIndexKind, path_of},
     path::{AsPath, marker::Readable},
+    values::search_field::{Filters, SearchField, Vectors},
 };
 
 /// The largest number of dimensions of a vector.

@@ -65,6 +65,7 @@
 //! documents after it.
 
 mod bucket;
+mod fusion;
 mod graph;
 mod group;
 mod join;
@@ -72,10 +73,12 @@ mod joins;
 mod near;
 mod redact;
 mod run;
+mod search;
 mod shape;
 mod stages;
 mod statistics;
 mod unwind;
+mod vector;
 mod window;
 mod write;
 
@@ -100,11 +103,12 @@ use crate::{
     },
 };
 
+pub use fusion::{Normalization, RankFusion, ScoreFusion};
 #[doc(hidden)]
 pub use graph::GraphLookup;
 pub use join::{Joins, Lookup};
 pub use joins::{Join, JoinFields, JoinOf, JoinOn, MakeJoins, join};
-pub use near::{GeoNear, VectorSearch};
+pub use near::GeoNear;
 pub use redact::Redaction;
 pub use run::On;
 #[doc(hidden)]
@@ -118,6 +122,7 @@ pub use statistics::{
     CollectionStats, CollectionStatsFields, IndexAccesses, IndexAccessesFields, IndexStats, IndexStatsFields,
 };
 pub use unwind::Unwound;
+pub use vector::{QueryVector, VectorSearch};
 pub use window::{Densify, Fill};
 pub use write::{Merge, WhenMatched, WhenNotMatched, Written};
 

@@ -108,6 +108,17 @@ impl Stages {
         self.source.namespace()
     }
 
+    /// The stages of a pipeline over the collection of the surrounding one.
+    pub(super) fn fused(self, stage: &str) -> std::result::Result<Vec<Document>, Box<Error>> {
+        if !self.source.is_default() {
+            return Err(Box::new(Error::pipeline(
+                stage,
+                "the pipelines read the documents of the collection; call `with_deleted` or `only_deleted` on the collection",
+            )));
+        }
+        self.all
+    }
+
     /// The stages of a pipeline over the documents of the surrounding one.
     pub(super) fn facet(self) -> Raw {
         if !self.source.is_default() {

@@ -30,7 +30,7 @@ enum Form {
 const UNCHANGING: [&str; 5] = ["$match", "$sort", "$limit", "$skip", "$sample"];
 
 /// The stages that create documents of other fields.
-const CREATING: [&str; 10] = [
+const CREATING: [&str; 11] = [
     "$project",
     "$group",
     "$replaceWith",
@@ -39,6 +39,7 @@ const CREATING: [&str; 10] = [
     "$bucketAuto",
     "$sortByCount",
     "$count",
+    "$searchMeta",
     "$collStats",
     "$indexStats",
 ];

@@ -120,7 +120,8 @@ pub(in crate::query) const WITHOUT_DOCUMENTS: [&str; 8] = [
 ];
 
 /// The stages whose results are about the collection, and not its documents.
-const ABOUT_COLLECTION: [&str; 4] = [
+const ABOUT_COLLECTION: [&str; 5] = [
+    "$searchMeta",
     "$collStats",
     "$indexStats",
     "$listSearchIndexes",

@@ -15,6 +15,7 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Validation { .. } => "validation",
         Error::Hook { .. } => "hook",
         Error::ShardKey { .. } => "shard_key",
+        Error::SearchUnsupported { .. } => "search_unsupported",
         Error::ShardKeyChanged { .. } => "shard_key_changed",
         Error::NotFound { .. } => "not_found",
         Error::MoreThanOne { .. } => "more_than_one",

@@ -54,6 +54,7 @@ use crate::{
     term::expr::{Expr, Fits, Operand, lit},
     values::{
         codec::{Decode, Encode, Value, Writer},
+        search_field::SearchField,
         value::IntoValue,
     },
 };
@@ -220,6 +221,7 @@ impl<R, D: Model> Operand<R> for Ref<D> {
 impl<D: Model> IndexKey for Ref<D> {}
 impl<D: Model> ListItem for Ref<D> {}
 impl<D: Model> HashedKey for Ref<D> {}
+impl<K, D: Model<Id: SearchField<K>>> SearchField<K> for Ref<D> {}
 
 macro_rules! values {
     ($($target:ty, $value:ty;)*) => { $(

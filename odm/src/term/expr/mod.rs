@@ -94,7 +94,7 @@
 //! | `$convert`, `$toBool`, `$toInt`, `$toLong`, `$toDouble`, `$toDecimal` | [`convert`], [`convert_or`], [`to_bool`], [`to_int`], [`to_long`], [`to_double`], [`to_decimal`] |
 //! | `$toString`, `$toDate`, `$toObjectId`, `$toUUID` | [`to_text`], [`to_date`], [`to_object_id`], [`to_uuid`] |
 //! | `$type`, `$isNumber`, `$bsonSize`, `$binarySize`, `$toHashedIndexKey` | [`type_name`], [`is_number`], [`bson_size`], [`binary_size`], [`hashed_index_key`] |
-//! | `$meta` | [`text_score`], [`search_score`], [`vector_search_score`] |
+//! | `$meta` | [`text_score`], [`search_score`], [`vector_search_score`]; the others are in [`search`](crate::search) |
 //!
 //! Accumulators and functions of windows:
 //!

@@ -10,6 +10,7 @@ mod models;
 mod operators;
 mod projections;
 mod relations;
+mod searches;
 mod stages;
 mod totals;
 mod values;

@@ -1,7 +1,7 @@
 //! Stages that change, select and add fields, and stages of which only the documents are checked.
 
 use crate::models::*;
-use marula::aggregate::{Densify, Fill, VectorSearch};
+use marula::aggregate::{Densify, Fill};
 use marula::bson::doc;
 use marula::driver::options::AggregateOptions;
 use marula::expr::*;
@@ -344,15 +344,6 @@ async fn missing_values_are_filled() {
 fn searches_are_sent() {
     let text = Pipeline::<Order>::new().match_(|_| Filter::text(TextSearch::new("tea")));
     assert_eq!(text.to_string(), r#"[{"$match": {"$text": {"$search": "tea"}}}]"#);
-    let vector = Pipeline::<Order>::new()
-        .vector_search(VectorSearch::<Order>::new("i", |o| o.lines().price_cents(), [1.0], 3).exact());
-    assert_eq!(
-        vector.to_string(),
-        concat!(
-            r#"[{"$vectorSearch": {"index": "i", "path": "lines.priceCents", "queryVector": [1.0], "#,
-            r#""limit": 3, "exact": true}}]"#
-        )
-    );
 }
 
 #[test]

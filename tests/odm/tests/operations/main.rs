@@ -57,6 +57,7 @@ mod schema_setup;
 mod schema_versions;
 mod scoped;
 mod search_indexes;
+mod search_stages;
 mod server_versions;
 mod sessions;
 mod shard_keys;

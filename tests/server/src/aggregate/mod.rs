@@ -6,6 +6,7 @@ pub(crate) mod bucket_auto;
 pub(crate) mod choice;
 pub(crate) mod densify;
 pub(crate) mod fill;
+pub(crate) mod fusion;
 pub(crate) mod geo_near;
 mod granularity;
 pub(crate) mod graph_lookup;

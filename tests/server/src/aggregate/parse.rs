@@ -4,6 +4,7 @@ use super::Pipeline;
 use super::bucket_auto::BucketAuto;
 use super::densify::Densify;
 use super::fill::Fill;
+use super::fusion::Fusion;
 use super::geo_near::GeoNear;
 use super::graph_lookup::GraphLookup;
 use super::group::Group;
@@ -29,7 +30,9 @@ use crate::version::Version;
 use bson::{Bson, Document, doc};
 
 /// The stages that this server implements.
-pub(crate) const IMPLEMENTED: [&str; 37] = [
+pub(crate) const IMPLEMENTED: [&str; 39] = [
+    "$rankFusion",
+    "$scoreFusion",
     "$listSearchIndexes",
     "$search",
     "$searchMeta",
@@ -70,7 +73,7 @@ pub(crate) const IMPLEMENTED: [&str; 37] = [
 ];
 
 /// The stages that `$facet` does not allow.
-const NOT_IN_FACET: [&str; 16] = [
+const NOT_IN_FACET: [&str; 18] = [
     "$out",
     "$merge",
     "$facet",
@@ -84,6 +87,8 @@ const NOT_IN_FACET: [&str; 16] = [
     "$listSearchIndexes",
     "$listSessions",
     "$planCacheStats",
+    "$rankFusion",
+    "$scoreFusion",
     "$search",
     "$searchMeta",
     "$vectorSearch",
@@ -145,6 +150,8 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
                 | "$indexStats"
                 | "$listLocalSessions"
                 | "$listSearchIndexes"
+                | "$rankFusion"
+                | "$scoreFusion"
                 | "$search"
                 | "$searchMeta"
                 | "$vectorSearch"
@@ -224,6 +231,7 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$fill" => Stage::Fill(Box::new(Fill::parse(object(9)?, env)?)),
         "$geoNear" => Stage::GeoNear(Box::new(GeoNear::parse(object(10065)?, env)?)),
         "$search" | "$searchMeta" => Stage::Search(Box::new(Search::parse(name, object(9)?, env)?)),
+        "$rankFusion" | "$scoreFusion" => Stage::Fusion(Box::new(Fusion::parse(name, object(9)?, env)?)),
         "$vectorSearch" => Stage::VectorSearch(Box::new(VectorSearch::parse(object(9)?, env)?)),
         "$listSearchIndexes" => Stage::ListSearchIndexes(ListSearchIndexes::parse(object(9)?, env)?),
         "$densify" => Stage::Densify(Box::new(Densify::parse(object(9)?, env)?)),

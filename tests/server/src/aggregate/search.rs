@@ -5,6 +5,8 @@ use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
 use crate::refusal::aggregation as rows;
+use crate::search::collect::Collector;
+use crate::search::highlight::Highlight;
 use crate::search::index::{Kind, SearchIndex};
 use crate::search::operator::Operator;
 use crate::search::{invalid, ranked, vector};
@@ -63,10 +65,17 @@ fn ready<'s>(source: Source<'s>, name: &str) -> Result<Option<&'s SearchIndex>> 
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
     index: String,
-    operator: Operator,
+    /// `None` finds all documents.
+    operator: Option<Operator>,
+    collector: Option<Collector>,
     sort: Option<Sort>,
     /// Whether the number of documents is exact.
     total: bool,
+    highlight: Option<Highlight>,
+    score_details: bool,
+    /// The position after or before which documents are returned.
+    after: Option<usize>,
+    before: Option<usize>,
     /// `$searchMeta`
     only_metadata: bool,
 }
@@ -74,42 +83,47 @@ pub(crate) struct Search {
 impl Search {
     pub(super) fn parse(name: &str, spec: &Document, env: &Env) -> Result<Search> {
         check_enabled(env)?;
-        for refused in [
-            "highlight",
-            "returnStoredSource",
-            "scoreDetails",
-            "searchAfter",
-            "searchBefore",
-        ] {
-            if spec
-                .get(refused)
-                .is_some_and(|value| *value != Bson::Boolean(false))
-            {
-                return Err(Error::not_served(format!("the option {refused} of {name}")));
-            }
+        if matches!(spec.get("returnStoredSource"), Some(Bson::Boolean(true))) {
+            return Err(Error::not_served(format!(
+                "the option returnStoredSource of {name}"
+            )));
         }
         let index = match spec.get("index") {
             None => "default",
             Some(Bson::String(index)) => index,
             Some(_) => return Err(invalid("\"index\" must be a string")),
         };
-        let sort = match spec.get("sort") {
-            None => None,
-            Some(Bson::Document(pattern)) if pattern.values().all(crate::value::is_number) => {
-                Some(Sort::parse(pattern)?)
-            }
-            Some(_) => return Err(Error::not_served(format!("this sort of {name}"))),
-        };
         let total = match spec.get("count") {
             None => false,
             Some(Bson::Document(count)) => matches!(count.get_str("type"), Ok("total")),
             Some(_) => return Err(invalid("\"count\" must be a document")),
         };
+        let collector = spec.get("facet").map(Collector::parse).transpose()?;
+        let operator = match &collector {
+            Some(collector) => {
+                let mut rest = spec.clone();
+                rest.remove("facet");
+                if rest.keys().any(|field| !OPTIONS.contains(&field.as_str())) {
+                    return Err(invalid("only one operator or collector may be present"));
+                }
+                collector.operator.clone()
+            }
+            None => Some(Operator::of_stage(spec, &OPTIONS)?),
+        };
+        let (after, before) = (token(spec, "searchAfter")?, token(spec, "searchBefore")?);
+        if after.is_some() && before.is_some() {
+            return Err(invalid("only one of [searchAfter, searchBefore] may be present"));
+        }
         Ok(Search {
             index: index.to_owned(),
-            operator: Operator::of_stage(spec, &OPTIONS)?,
-            sort,
+            operator,
+            collector,
+            sort: sort(name, spec)?,
             total,
+            highlight: spec.get("highlight").map(Highlight::parse).transpose()?,
+            score_details: matches!(spec.get("scoreDetails"), Some(Bson::Boolean(true))),
+            after,
+            before,
             only_metadata: name == "$searchMeta",
         })
     }
@@ -120,6 +134,7 @@ impl Search {
         source: Source<'_>,
         env: &Env,
     ) -> Result<Vec<Document>> {
+        let mut facets = None;
         let found = match ready(source, &self.index)?.map(|index| &index.kind) {
             None => Vec::new(),
             Some(Kind::Vector(..)) => {
@@ -128,22 +143,113 @@ impl Search {
                     self.index
                 )));
             }
-            Some(Kind::Search(mapping)) => ranked(&self.operator, &documents, mapping)?,
+            Some(Kind::Search(mapping)) => {
+                let found = match &self.operator {
+                    Some(operator) => ranked(operator, &documents, mapping)?,
+                    None => (0..documents.len()).map(|at| (at, 1.0)).collect(),
+                };
+                if let Some(collector) = &self.collector {
+                    let found: Vec<&Document> = found.iter().map(|(at, _)| &documents[*at]).collect();
+                    facets = Some(collector.collect(&found, mapping)?);
+                }
+                found
+            }
         };
-        if self.only_metadata {
-            let count = i64::try_from(found.len()).unwrap_or(i64::MAX);
-            let name = if self.total { "total" } else { "lowerBound" };
-            return Ok(vec![doc! { "count": { name: count } }]);
+        let count = i64::try_from(found.len()).unwrap_or(i64::MAX);
+        let name = if self.total { "total" } else { "lowerBound" };
+        let mut meta = doc! { "count": { name: count } };
+        if let Some(facets) = facets {
+            meta.insert("facet", facets);
         }
-        let mut rows: Vec<Document> = found
-            .into_iter()
-            .map(|(at, score)| scored(std::mem::take(&mut documents[at]), "searchScore", score))
-            .collect();
+        if self.only_metadata {
+            return Ok(vec![meta]);
+        }
+        let rows = found.into_iter().map(|(at, score)| {
+            let document = std::mem::take(&mut documents[at]);
+            let highlights = self.highlights(&document);
+            let mut row = scored(document, "searchScore", score);
+            if let Some(highlights) = highlights {
+                metadata::set(&mut row, "searchHighlights", highlights.into());
+            }
+            if self.score_details {
+                let details =
+                    doc! { "value": score, "description": "score of the test server", "details": [] };
+                metadata::set(&mut row, "searchScoreDetails", details.into());
+            }
+            metadata::set(&mut row, metadata::SEARCH_META, meta.clone().into());
+            row
+        });
+        let mut rows: Vec<Document> = rows.collect();
         if let Some(sort) = &self.sort {
             sort.sort(&mut rows, env)?;
         }
-        Ok(rows)
+        for (at, row) in rows.iter_mut().enumerate() {
+            metadata::set(row, "searchSequenceToken", format!("{at:08x}").into());
+        }
+        Ok(self.page(rows))
     }
+
+    fn highlights(&self, document: &Document) -> Option<Vec<Bson>> {
+        let highlight = self.highlight.as_ref()?;
+        Some(match &self.operator {
+            Some(operator) => highlight.of(document, operator),
+            None => Vec::new(),
+        })
+    }
+
+    /// The documents after one, or those before it, the nearest first.
+    fn page(&self, mut rows: Vec<Document>) -> Vec<Document> {
+        match (self.after, self.before) {
+            (Some(after), _) => rows.into_iter().skip(after + 1).collect(),
+            (None, Some(before)) => {
+                rows.truncate(before);
+                rows.reverse();
+                rows
+            }
+            (None, None) => rows,
+        }
+    }
+}
+
+/// The position in a token of `searchSequenceToken`.
+fn token(spec: &Document, option: &str) -> Result<Option<usize>> {
+    match spec.get(option) {
+        None => Ok(None),
+        Some(Bson::String(token)) => match usize::from_str_radix(token, 16) {
+            Ok(at) if at < usize::MAX => Ok(Some(at)),
+            _ => Err(invalid(format!("\"{option}\" is not a valid token"))),
+        },
+        Some(_) => Err(invalid(format!("\"{option}\" must be a string"))),
+    }
+}
+
+/// The sort: by fields, and by the score.
+fn sort(name: &str, spec: &Document) -> Result<Option<Sort>> {
+    let pattern = match spec.get("sort") {
+        None => return Ok(None),
+        Some(Bson::Document(pattern)) => pattern,
+        Some(_) => return Err(invalid("\"sort\" must be a document")),
+    };
+    let mut keys = Document::new();
+    for (field, direction) in pattern {
+        match direction {
+            Bson::Document(by) if by.get_str("$meta").is_ok_and(|kind| kind == "searchScore") => {
+                let order = by
+                    .get("order")
+                    .and_then(Number::from_bson)
+                    .and_then(Number::to_exact_i64);
+                keys.insert(
+                    format!("{}.searchScore", metadata::FIELD),
+                    if order == Some(1) { 1 } else { -1 },
+                );
+            }
+            direction if crate::value::is_number(direction) => {
+                keys.insert(field, direction.clone());
+            }
+            _ => return Err(Error::not_served(format!("this sort of {name}"))),
+        }
+    }
+    Sort::parse(&keys).map(Some)
 }
 
 fn scored(mut document: Document, kind: &str, score: f64) -> Document {

@@ -3,6 +3,7 @@
 use super::bucket_auto::BucketAuto;
 use super::densify::Densify;
 use super::fill::Fill;
+use super::fusion::Fusion;
 use super::geo_near::GeoNear;
 use super::graph_lookup::GraphLookup;
 use super::group::Group;
@@ -36,6 +37,7 @@ pub(crate) enum Stage {
     Densify(Box<Densify>),
     Search(Box<Search>),
     VectorSearch(Box<VectorSearch>),
+    Fusion(Box<Fusion>),
     ListSearchIndexes(ListSearchIndexes),
     GeoNear(Box<GeoNear>),
     WindowFields(Box<WindowFields>),
@@ -90,6 +92,7 @@ impl Stage {
             Stage::GeoNear(near) => near.run(documents, source, env)?,
             Stage::Search(search) => search.run(documents, source, env)?,
             Stage::VectorSearch(search) => search.run(documents, source, env)?,
+            Stage::Fusion(fusion) => fusion.run(&documents, source, env)?,
             Stage::ListSearchIndexes(listing) => listing.run(source)?,
             Stage::Densify(densify) => densify.run(documents, env)?,
             Stage::WindowFields(fields) => fields.run(documents, env)?,

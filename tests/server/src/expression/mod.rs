@@ -437,6 +437,8 @@ fn resolve(variable: &str, parts: &[String], scope: &Scope<'_>) -> Bson {
         },
         "REMOVE" => Bson::Undefined,
         "NOW" => descend(&Bson::DateTime(scope.env.now), parts),
+        "SEARCH_META" => metadata::get(scope.root, metadata::SEARCH_META)
+            .map_or(Bson::Undefined, |meta| descend(&meta, parts)),
         other => scope
             .env
             .variables

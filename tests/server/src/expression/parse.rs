@@ -84,7 +84,8 @@ impl<'e> Parser<'e> {
         let parts: Vec<String> = path
             .map(|path| path.split('.').map(str::to_owned).collect())
             .unwrap_or_default();
-        let system = matches!(variable, "CURRENT" | "ROOT" | "REMOVE" | "NOW");
+        let system = matches!(variable, "CURRENT" | "ROOT" | "REMOVE" | "NOW")
+            || variable == "SEARCH_META" && Feature::Variable.is_in(variable, self.env.profile.version);
         if !system
             && !self.locals.iter().any(|name| name == variable)
             && !self.env.variables.contains_key(variable)

@@ -3,7 +3,7 @@
 
 use super::invalid;
 use super::mapping::Mapping;
-use super::operator::{Compound, Operator, Path, Score, Test};
+use super::operator::{Aggregate, Compound, Operator, Path, Test};
 use super::tokens::{Analyzer, Fuzzy, wildcard};
 use crate::error::Result;
 use crate::query::path::{self, expanded};
@@ -21,11 +21,8 @@ impl Operator {
     /// The score of each document of the corpus; `None` if it does not match.
     pub(super) fn scores(&self, corpus: &Corpus<'_>) -> Result<Vec<Option<f64>>> {
         let mut scores = self.test.scores(corpus)?;
-        for score in scores.iter_mut().flatten() {
-            *score = match self.score {
-                Score::Boost(factor) => *score * factor,
-                Score::Constant(constant) => constant,
-            };
+        for (score, document) in scores.iter_mut().zip(corpus.documents) {
+            *score = score.map(|score| self.score.of(score, document));
         }
         Ok(scores)
     }
@@ -79,15 +76,7 @@ impl Test {
                 })
             }
             Test::Wildcard(paths, queries, analyzed) => {
-                let paths = corpus.string_paths(paths);
-                if let Some((path, _)) = paths
-                    .iter()
-                    .find(|(_, analyzer)| *analyzer != Analyzer::Keyword && !analyzed)
-                {
-                    return Err(invalid(format!(
-                        "Field {path} is analyzed. Use a keyword analyzed field or set allowAnalyzedField to true"
-                    )));
-                }
+                let paths = corpus.patterned_paths(paths, *analyzed)?;
                 let patterns: Vec<Vec<char>> = queries.iter().map(|query| query.chars().collect()).collect();
                 matching(&|document| {
                     paths.iter().any(|(path, analyzer)| {
@@ -122,11 +111,99 @@ impl Test {
                     })
                 })
             }
+            Test::Near(paths, origin, pivot) => {
+                for path in paths {
+                    corpus.check_mapping(path, origin.mapping())?;
+                }
+                let score = |document: &Document| {
+                    let scores = values_at(document, paths).filter_map(|value| origin.score(&value, *pivot));
+                    scores.max_by(f64::total_cmp)
+                };
+                Ok(corpus.documents.iter().map(score).collect())
+            }
+            Test::Geo(paths, shape) => {
+                for path in paths {
+                    corpus.check_mapping(path, "geo")?;
+                }
+                matching(&|document| values_at(document, paths).any(|value| shape.accepts(&value)))
+            }
+            Test::Regex(paths, expressions, analyzed) => {
+                let paths = corpus.patterned_paths(paths, *analyzed)?;
+                matching(&|document| {
+                    let tokens = paths.iter().flat_map(|(path, analyzer)| {
+                        let texts = strings(document, path);
+                        texts
+                            .iter()
+                            .flat_map(|text| analyzer.tokens(text))
+                            .collect::<Vec<_>>()
+                    });
+                    tokens.into_iter().any(|token| {
+                        let mut expressions = expressions.iter();
+                        expressions.any(|expression| expression.is_match(&token).unwrap_or(false))
+                    })
+                })
+            }
+            Test::MoreLikeThis(like) => Ok(best(
+                corpus,
+                like.iter().flat_map(|(path, texts)| {
+                    let paths = corpus.string_paths(&[Path::Field(path.clone())]);
+                    paths.into_iter().map(move |(path, analyzer)| {
+                        let query: Vec<String> =
+                            texts.iter().flat_map(|text| analyzer.tokens(text)).collect();
+                        corpus.bm25(&path, analyzer, &query, Fuzzy::default(), false)
+                    })
+                }),
+            )),
+            Test::Embedded(path, operator, aggregate) => embedded(corpus, path, operator, *aggregate),
             Test::Exists(path) => matching(&|document| {
                 path::get(document, path).is_some() || !strings(document, path).is_empty()
             }),
         }
     }
+}
+
+/// The scores of the documents by those of the elements of an array, each of which is searched as a document of its own.
+fn embedded(
+    corpus: &Corpus<'_>,
+    path: &str,
+    operator: &Operator,
+    aggregate: Aggregate,
+) -> Result<Vec<Option<f64>>> {
+    if !corpus.mapping.has_embedded(path) {
+        return Err(invalid(format!(
+            "Path '{path}' needs to be indexed as embeddedDocuments"
+        )));
+    }
+    let mut owners = Vec::new();
+    let mut elements = Vec::new();
+    for (at, document) in corpus.documents.iter().enumerate() {
+        for element in path::get(document, path)
+            .and_then(Bson::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let mut own = Document::new();
+            path::set(&mut own, path, element.clone());
+            owners.push(at);
+            elements.push(own);
+        }
+    }
+    let scores = operator.scores(&Corpus {
+        documents: &elements,
+        mapping: corpus.mapping,
+    })?;
+    let of = |at: usize| {
+        let own = owners.iter().zip(&scores).filter(|(owner, _)| **owner == at);
+        let own: Vec<f64> = own.filter_map(|(_, score)| *score).collect();
+        let sum: f64 = own.iter().sum();
+        (!own.is_empty()).then(|| match aggregate {
+            Aggregate::Sum => sum,
+            Aggregate::Mean => sum / own.len() as f64,
+            Aggregate::Maximum => own.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Aggregate::Minimum => own.iter().copied().fold(f64::INFINITY, f64::min),
+        })
+    };
+    Ok((0..corpus.documents.len()).map(of).collect())
 }
 
 /// The sum of the scores of several fields.
@@ -203,6 +280,27 @@ impl Corpus<'_> {
         found
     }
 
+    /// The fields that a pattern of terms searches: fields that are divided into terms must be allowed.
+    fn patterned_paths(&self, paths: &[Path], analyzed: bool) -> Result<Vec<(String, Analyzer)>> {
+        let paths = self.string_paths(paths);
+        let mut others = paths
+            .iter()
+            .filter(|(_, analyzer)| *analyzer != Analyzer::Keyword);
+        match others.next() {
+            Some((path, _)) if !analyzed => Err(invalid(format!(
+                "Field {path} is analyzed. Use a keyword analyzed field or set allowAnalyzedField to true"
+            ))),
+            _ => Ok(paths),
+        }
+    }
+
+    fn check_mapping(&self, path: &str, kind: &str) -> Result<()> {
+        match self.mapping.find(path, kind) {
+            Some(_) => Ok(()),
+            None => Err(invalid(format!("Path '{path}' needs to be indexed as {kind}"))),
+        }
+    }
+
     /// Fails if the path is not indexed as the types of the values.
     fn check_types<'v>(&self, path: &str, values: impl Iterator<Item = &'v Bson>) -> Result<()> {
         for value in values {
@@ -221,9 +319,7 @@ impl Corpus<'_> {
                     )));
                 }
             };
-            if self.mapping.find(path, kind).is_none() {
-                return Err(invalid(format!("Path '{path}' needs to be indexed as {kind}")));
-            }
+            self.check_mapping(path, kind)?;
         }
         Ok(())
     }
@@ -280,7 +376,7 @@ impl Corpus<'_> {
 }
 
 /// The paths of all strings of a document.
-fn string_names(document: &Document, prefix: &str, names: &mut Vec<String>) {
+pub(super) fn string_names(document: &Document, prefix: &str, names: &mut Vec<String>) {
     for (name, value) in document {
         let path = if prefix.is_empty() {
             name.clone()
@@ -304,7 +400,7 @@ fn string_names(document: &Document, prefix: &str, names: &mut Vec<String>) {
     }
 }
 
-fn strings(document: &Document, path: &str) -> Vec<String> {
+pub(super) fn strings(document: &Document, path: &str) -> Vec<String> {
     let values = expanded(document, &path::Path::new(path)).into_iter().flatten();
     values
         .filter_map(|value| match value {
@@ -314,7 +410,7 @@ fn strings(document: &Document, path: &str) -> Vec<String> {
         .collect()
 }
 
-fn values_at<'d>(document: &'d Document, paths: &'d [String]) -> impl Iterator<Item = Bson> + 'd {
+pub(super) fn values_at<'d>(document: &'d Document, paths: &'d [String]) -> impl Iterator<Item = Bson> + 'd {
     paths
         .iter()
         .flat_map(|path| expanded(document, &path::Path::new(path)).into_iter().flatten())

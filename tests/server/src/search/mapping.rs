@@ -18,7 +18,7 @@ pub(crate) struct Mapping {
 struct Field {
     types: Vec<String>,
     analyzer: Option<Analyzer>,
-    /// For the type `document`.
+    /// For the types `document` and `embeddedDocuments`.
     inner: Option<(bool, Vec<(String, Field)>)>,
 }
 
@@ -28,14 +28,19 @@ const DYNAMIC: [&str; 7] = [
 ];
 
 /// All types that are implemented.
-const TYPES: [&str; 9] = [
+const TYPES: [&str; 14] = [
     "autocomplete",
     "boolean",
     "date",
+    "dateFacet",
     "document",
+    "embeddedDocuments",
+    "geo",
     "number",
+    "numberFacet",
     "objectId",
     "string",
+    "stringFacet",
     "token",
     "uuid",
 ];
@@ -62,6 +67,11 @@ impl Mapping {
             fields,
             analyzer,
         })
+    }
+
+    /// Whether the elements of the array at a path are indexed one by one.
+    pub(super) fn has_embedded(&self, path: &str) -> bool {
+        find_field(false, &self.fields, path, "embeddedDocuments").is_some()
     }
 
     /// The analyzer of a path if it is indexed as this type.
@@ -128,7 +138,7 @@ impl Field {
         if !TYPES.contains(&kind) {
             return Err(Error::not_served(format!("the search field type {kind}")));
         }
-        if kind == "document" {
+        if matches!(kind, "document" | "embeddedDocuments") {
             self.inner = Some(parse_level(definition)?);
         }
         if kind == "string"

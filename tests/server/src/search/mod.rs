@@ -1,10 +1,14 @@
 //! An approximation of Atlas Search and Atlas Vector Search: search indexes, the operators of
-//! `$search` with BM25 scores, and exact vector search.
+//! `$search` with BM25 scores, facets, highlights, and exact vector search.
 
+pub(crate) mod collect;
 mod evaluate;
+pub(crate) mod highlight;
 pub(crate) mod index;
 mod mapping;
 pub(crate) mod operator;
+mod place;
+mod score;
 mod tokens;
 pub(crate) mod vector;
 

@@ -1,8 +1,11 @@
 //! The operators of `$search`, parsed.
 
 use super::invalid;
+use super::place::{Origin, Shape};
+use super::score::Score;
 use super::tokens::Fuzzy;
 use crate::error::{Error, Result};
+use crate::query::regex::Regex;
 use crate::value::number::Number;
 use bson::{Bson, Document};
 
@@ -11,12 +14,6 @@ use bson::{Bson, Document};
 pub(crate) struct Operator {
     pub(super) test: Test,
     pub(super) score: Score,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Score {
-    Boost(f64),
-    Constant(f64),
 }
 
 #[derive(Debug, Clone)]
@@ -35,6 +32,23 @@ pub(super) enum Test {
     /// Limits with the operator's name.
     Range(Vec<String>, Vec<(String, Bson)>),
     Exists(String),
+    /// Origin and pivot.
+    Near(Vec<String>, Origin, f64),
+    Geo(Vec<String>, Shape),
+    /// Expressions that must match a whole term, and `allowAnalyzedField`.
+    Regex(Vec<Path>, Vec<Regex>, bool),
+    /// Texts by their paths.
+    MoreLikeThis(Vec<(String, Vec<String>)>),
+    Embedded(String, Box<Operator>, Aggregate),
+}
+
+/// How the scores of matching elements of an array are one score.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Aggregate {
+    Sum,
+    Maximum,
+    Minimum,
+    Mean,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -55,31 +69,30 @@ pub(super) enum Path {
 }
 
 /// The operators of Atlas Search that are not implemented.
-const MISSING: [&str; 14] = [
-    "embeddedDocument",
-    "facet",
-    "geoShape",
-    "geoWithin",
+const MISSING: [&str; 7] = [
     "hasAncestor",
     "hasRoot",
     "knnBeta",
-    "moreLikeThis",
-    "near",
     "queryString",
-    "regex",
     "span",
     "term",
     "vectorSearch",
 ];
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 15] = [
     "autocomplete",
     "compound",
+    "embeddedDocument",
     "equals",
     "exists",
+    "geoShape",
+    "geoWithin",
     "in",
+    "moreLikeThis",
+    "near",
     "phrase",
     "range",
+    "regex",
     "text",
     "wildcard",
 ];
@@ -123,7 +136,12 @@ impl Operator {
             "text" => &["query", "path", "fuzzy", "matchCriteria"],
             "phrase" => &["query", "path", "slop"],
             "autocomplete" => &["query", "path", "fuzzy", "tokenOrder"],
-            "wildcard" => &["query", "path", "allowAnalyzedField"],
+            "wildcard" | "regex" => &["query", "path", "allowAnalyzedField"],
+            "near" => &["path", "origin", "pivot"],
+            "geoWithin" => &["path", "box", "circle", "geometry"],
+            "geoShape" => &["path", "relation", "geometry"],
+            "moreLikeThis" => &["like"],
+            "embeddedDocument" => &["path", "operator"],
             "compound" => &["must", "mustNot", "should", "filter", "minimumShouldMatch"],
             "equals" | "in" => &["path", "value"],
             "range" => &["path", "gt", "gte", "lt", "lte"],
@@ -158,6 +176,32 @@ impl Operator {
                 matches!(fields.get("allowAnalyzedField"), Some(Bson::Boolean(true))),
             ),
             "compound" => Test::Compound(Box::new(reader.compound()?)),
+            "near" => {
+                let pivot = Number::from_bson(reader.required("pivot")?).map(Number::to_f64);
+                let pivot = pivot.filter(|pivot| *pivot > 0.0);
+                Test::Near(
+                    reader.plain_paths()?,
+                    Origin::parse(reader.required("origin")?)?,
+                    pivot.ok_or_else(|| reader.invalid("pivot", "must be positive"))?,
+                )
+            }
+            "geoWithin" => Test::Geo(reader.plain_paths()?, Shape::within(fields)?),
+            "geoShape" => Test::Geo(reader.plain_paths()?, Shape::related(fields)?),
+            "regex" => {
+                let expressions = reader.queries()?.into_iter();
+                let expressions = expressions.map(|query| Regex::new(&format!("^(?:{query})$"), "s"));
+                Test::Regex(
+                    reader.paths()?,
+                    expressions.collect::<Result<_>>()?,
+                    matches!(fields.get("allowAnalyzedField"), Some(Bson::Boolean(true))),
+                )
+            }
+            "moreLikeThis" => Test::MoreLikeThis(reader.like()?),
+            "embeddedDocument" => Test::Embedded(
+                reader.path()?,
+                Box::new(Operator::parse_clause(reader.required("operator")?)?),
+                reader.aggregate()?,
+            ),
             "equals" => Test::AnyOf(reader.plain_paths()?, vec![reader.required("value")?.clone()]),
             "in" => Test::AnyOf(
                 reader.plain_paths()?,
@@ -237,18 +281,42 @@ impl Reader<'_> {
     }
 
     fn paths(&self) -> Result<Vec<Path>> {
-        let one = |value: &Bson| match value {
-            Bson::String(path) => Ok(Path::Field(path.clone())),
-            Bson::Document(spec) => match (spec.get("wildcard"), spec.get("value")) {
-                (Some(Bson::String(pattern)), None) => Ok(Path::Pattern(pattern.clone())),
-                (None, Some(Bson::String(_))) => Err(Error::not_served("multi analyzers of a search path")),
-                _ => Err(self.invalid("path", "must be a string or a document with \"wildcard\"")),
-            },
-            _ => Err(self.invalid("path", "must be a string, a document or an array")),
+        paths_of(self.name, self.fields.get("path"))
+    }
+
+    /// The texts of `moreLikeThis` by their paths.
+    fn like(&self) -> Result<Vec<(String, Vec<String>)>> {
+        let mut found = Vec::new();
+        let documents = match self.required("like")? {
+            Bson::Array(documents) => documents.iter().filter_map(Bson::as_document).collect(),
+            Bson::Document(document) => vec![document],
+            _ => return Err(self.invalid("like", "must be a document or an array of documents")),
         };
-        match self.required("path")? {
-            Bson::Array(paths) => paths.iter().map(one).collect(),
-            path => one(path).map(|path| vec![path]),
+        for document in documents {
+            let mut names = Vec::new();
+            super::evaluate::string_names(document, "", &mut names);
+            names.dedup();
+            for name in names {
+                let texts = super::evaluate::strings(document, &name);
+                found.push((name, texts));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The aggregate of the scores of `embeddedDocument`.
+    fn aggregate(&self) -> Result<Aggregate> {
+        let score = self.fields.get_document("score");
+        let embedded = score.and_then(|score| score.get_document("embedded"));
+        match embedded.and_then(|embedded| embedded.get_str("aggregate")) {
+            Ok("maximum") => Ok(Aggregate::Maximum),
+            Ok("minimum") => Ok(Aggregate::Minimum),
+            Ok("mean") => Ok(Aggregate::Mean),
+            Ok("sum") | Err(_) => Ok(Aggregate::Sum),
+            Ok(_) => Err(self.invalid(
+                "score.embedded.aggregate",
+                "must be one of [maximum, mean, minimum, sum]",
+            )),
         }
     }
 
@@ -329,21 +397,34 @@ impl Reader<'_> {
     }
 
     fn score(&self) -> Result<Score> {
-        let fields = match self.fields.get("score") {
-            None => return Ok(Score::Boost(1.0)),
-            Some(Bson::Document(fields)) => fields,
-            Some(_) => return Err(self.invalid("score", "must be a document")),
-        };
-        let value = |name: &str| {
-            let value = fields.get_document(name).ok()?.get("value")?;
-            Number::from_bson(value).map(Number::to_f64)
-        };
-        match (value("boost"), value("constant")) {
-            (Some(boost), None) => Ok(Score::Boost(boost)),
-            (None, Some(constant)) => Ok(Score::Constant(constant)),
-            _ => Err(Error::not_served(
-                "a score other than boost and constant with a value",
-            )),
+        match self.fields.get("score") {
+            None => Ok(Score::Boost(1.0)),
+            Some(Bson::Document(fields))
+                if self.name == "embeddedDocument" && fields.contains_key("embedded") =>
+            {
+                Ok(Score::Boost(1.0))
+            }
+            Some(Bson::Document(fields)) => Score::parse(fields),
+            Some(_) => Err(self.invalid("score", "must be a document")),
         }
+    }
+}
+
+/// The paths of strings of an operator or an option.
+pub(super) fn paths_of(name: &str, path: Option<&Bson>) -> Result<Vec<Path>> {
+    let invalid = |reason: &str| invalid(format!("\"{name}.path\" {reason}"));
+    let one = |value: &Bson| match value {
+        Bson::String(path) => Ok(Path::Field(path.clone())),
+        Bson::Document(spec) => match (spec.get("wildcard"), spec.get("value")) {
+            (Some(Bson::String(pattern)), None) => Ok(Path::Pattern(pattern.clone())),
+            (None, Some(Bson::String(_))) => Err(Error::not_served("multi analyzers of a search path")),
+            _ => Err(invalid("must be a string or a document with \"wildcard\"")),
+        },
+        _ => Err(invalid("must be a string, a document or an array")),
+    };
+    match path {
+        None => Err(invalid("is required")),
+        Some(Bson::Array(paths)) => paths.iter().map(one).collect(),
+        Some(path) => one(path).map(|path| vec![path]),
     }
 }

@@ -159,7 +159,11 @@ fn vectors() {
         vector::parse(&binary(&[0x27, 0, 0, 0, 0x80, 0x3f])),
         Some(vec![1.0])
     );
-    assert_eq!(vector::parse(&binary(&[0x10, 0, 1])), None);
+    assert_eq!(
+        vector::parse(&binary(&[0x10, 5, 0xa0])),
+        Some(vec![1.0, 0.0, 1.0])
+    );
+    assert_eq!(vector::parse(&binary(&[0x11, 0, 1])), None);
     let (one, other) = ([1.0, 0.0], [3.0, 4.0]);
     assert!((vector::score(Similarity::Cosine, &one, &other) - 0.8).abs() < 1e-12);
     assert!((vector::score(Similarity::DotProduct, &one, &other) - 2.0).abs() < 1e-12);
@@ -183,8 +187,8 @@ fn definitions_and_states() {
         vector(doc! { "type": "vector", "path": "a", "numDimensions": 3, "similarity": "x" }),
         8
     );
-    let geo = doc! { "definition": { "mappings": { "fields": { "a": { "type": "geo" } } } } };
-    assert_eq!(code(geo), 238);
+    let unsupported = doc! { "definition": { "mappings": { "fields": { "a": { "type": "knnVector" } } } } };
+    assert_eq!(code(unsupported), 238);
     let mut made = index(doc! { "mappings": { "dynamic": true } });
     let status = |index: &SearchIndex| {
         let row = index.list();

@@ -5,7 +5,7 @@ use crate::value::number::Number;
 use bson::Bson;
 use bson::spec::BinarySubtype;
 
-/// The elements of an array of numbers, or of a binary vector of `float32` or `int8`.
+/// The elements of an array of numbers, or of a binary vector of `float32`, `int8` or packed bits.
 pub(crate) fn parse(value: &Bson) -> Option<Vec<f64>> {
     match value {
         Bson::Array(items) => items
@@ -20,6 +20,13 @@ pub(crate) fn parse(value: &Bson) -> Option<Vec<f64>> {
                     .collect(),
             ),
             [0x03, 0, bytes @ ..] => Some(bytes.iter().map(|byte| f64::from(byte.cast_signed())).collect()),
+            [0x10, padding @ 0..=7, bytes @ ..] => {
+                let bits = bytes
+                    .iter()
+                    .flat_map(|byte| (0..8).map(move |place| byte << place & 0x80 != 0));
+                let count = (bytes.len() * 8).saturating_sub(usize::from(*padding));
+                Some(bits.take(count).map(|bit| f64::from(u8::from(bit))).collect())
+            }
             _ => None,
         },
         _ => None,

@@ -12,25 +12,24 @@ pub(crate) const FIELD: &str = "\0metadata";
 const NOT_AVAILABLE: i32 = 40218;
 
 /// The metadata that this server implements, by their names in `$meta`.
-pub(crate) const KINDS: [&str; 5] = [
+pub(crate) const KINDS: [&str; 10] = [
     "geoNearDistance",
     "geoNearPoint",
+    "score",
+    "scoreDetails",
+    "searchHighlights",
     "searchScore",
+    "searchScoreDetails",
+    "searchSequenceToken",
     "textScore",
     "vectorSearchScore",
 ];
 
 /// The metadata of MongoDB that are not implemented.
-const MISSING: [&str; 8] = [
-    "indexKey",
-    "randVal",
-    "recordId",
-    "score",
-    "scoreDetails",
-    "searchHighlights",
-    "searchScoreDetails",
-    "sortKey",
-];
+const MISSING: [&str; 4] = ["indexKey", "randVal", "recordId", "sortKey"];
+
+/// The value of `$$SEARCH_META`, which `$meta` does not read.
+pub(crate) const SEARCH_META: &str = "searchMeta";
 
 /// Parses the argument of `$meta`.
 pub(crate) fn parse(argument: &Bson) -> Result<&'static str> {

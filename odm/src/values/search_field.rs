@@ -31,6 +31,8 @@ kinds! {
     Uuids;
     /// GeoJSON values: the type `geo`.
     Shapes;
+    /// Values that a search compares by order: numbers, dates, strings and ObjectIds.
+    Ranges;
     /// Vectors of numbers: the type `vector` of a vector search index.
     Vectors;
     /// Fields by which a vector search is filtered: the type `filter` of a vector search index.
@@ -71,6 +73,7 @@ hold! {
     ObjectIds: BsonObjectId, Bson;
     Uuids: uuid::Uuid, BsonUuid, Bson;
     Shapes: Document, Bson, Geometry, Point, LineString, Polygon, MultiPoint, MultiLineString, MultiPolygon;
+    Ranges: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, DateTime, String, char, BsonObjectId, Bson;
     Vectors: Binary, Bson;
     Filters: String, char, i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, DateTime, bool, BsonObjectId, uuid::Uuid, BsonUuid,
         Bson;
@@ -102,7 +105,7 @@ pub trait ByElement {}
 macro_rules! by_element {
     ($($kind:ident)*) => { $( impl ByElement for $kind {} )* };
 }
-by_element!(Strings Numbers Dates Booleans ObjectIds Uuids Shapes Filters);
+by_element!(Strings Numbers Dates Booleans ObjectIds Uuids Shapes Ranges Filters);
 
 impl<K: ByElement, T: SearchField<K>> SearchField<K> for Vec<T> {}
 impl<K: ByElement, T: SearchField<K>> SearchField<K> for VecDeque<T> {}
