@@ -268,16 +268,16 @@ mod symbol;
 ///
 /// The times are those of the client's clock, in milliseconds. An insert stores them in place of the
 /// values of the struct. An upsert sets `created_at` by `$setOnInsert`. A replacement stores
-/// `created_at` as the struct has it; a save keeps the stored one. An update that changes a maintained
-/// field itself is sent as it is. A stage of a pipeline that creates a new document, such as
-/// `$replaceWith`, keeps `created_at` and the versions of the stored one unless it sets them. The types are
+/// `created_at` as the struct has it; a save keeps the stored one. An update by operators that changes a maintained
+/// field itself is sent as it is; a stage of a pipeline that sets one, or that creates a new document, such as
+/// `$replaceWith`, is refused. The types are
 /// `DateTime`, `SystemTime`, the times of the crates of marula's features, and `Option` of these.
 ///
 /// With `version`, a replacement or save is performed only if the stored document has the version of
 /// the struct, and stores the next one. Otherwise the call, or the write of a bulk write, fails with a
 /// `VersionConflict`: the document was changed or deleted since it was read. Only a document of version 0
-/// is inserted by a save or an upsert. Only `save(&mut document)` writes the new version, and the times, to
-/// the struct. Updates by operators increment the version and do not compare it. A write concern of `w: 0`
+/// is inserted by a save or an upsert. Only `save(&mut document)` and
+/// `save_changes(&before, &mut after)` write the new version, and the times, to the struct. Updates by operators increment the version and do not compare it. A write concern of `w: 0`
 /// does not report conflicts reliably.
 ///
 /// `validate = garde` and `validate = validator` call the derives of these crates (features `garde` and

@@ -115,6 +115,8 @@
 //! # Ok(()) });
 //! ```
 //!
+//! In a `match` the arms have one type after [`erased`](crate::SortKey::erased).
+//!
 //! # Filters by name
 //!
 //! [`FilterNames`](crate::filter::FilterNames) is the list of filters that a request may select, with the comparisons of each. Values
@@ -136,8 +138,6 @@
 //! assert!(matches!(names.parse("total[gte]=many"), Err(Error::InvalidFilterValue { .. })));
 //! # Ok(()) });
 //! ```
-//!
-//! In a `match` the arms have one type after [`erased`](crate::SortKey::erased).
 //!
 //! # PATCH
 //!

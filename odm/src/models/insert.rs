@@ -8,6 +8,7 @@ use crate::{
         error::{Error, Result, ValueError},
     },
     models::{model::Model, patch::Assignable},
+    path::RawPath,
     values::{codec, value::IntoValue},
 };
 
@@ -94,8 +95,13 @@ impl<D> Inserting<D> {
         if let Ok(document) = &mut self.document {
             let name = path.path().dotted();
             match value.into_value() {
-                // The fields of a flattened value are fields of the document.
-                Ok(Bson::Document(fields)) if name.is_empty() => document.extend(fields),
+                Ok(Bson::Document(fields)) if name.is_empty() => {
+                    if let Err(error) = flatten::<D>(document, fields, path.path()) {
+                        self.document = Err(error);
+                    }
+                }
+                // A flattened `Option` without a value.
+                Ok(Bson::Null) if name.is_empty() => {}
                 Ok(value) => {
                     document.insert(name, value);
                 }
@@ -138,4 +144,29 @@ impl<D> Inserting<D> {
             Error::encode(path, ValueError::new(error.message()))
         })
     }
+}
+
+/// Adds the fields of a flattened value, none of which can be a field beside it, the id, or a maintained field: the keys of a map can
+/// come from a request.
+fn flatten<D: Model>(document: &mut Document, fields: Document, path: &RawPath) -> Result<()> {
+    let behavior = D::BEHAVIOR;
+    let maintained = [
+        Some("_id"),
+        behavior.version,
+        behavior.created_at,
+        behavior.updated_at,
+        behavior.soft_delete,
+        behavior.discriminator.map(|kind| kind.field),
+        behavior.schema.map(|schema| schema.field),
+    ];
+    for (name, value) in fields {
+        let is_beside =
+            maintained.contains(&Some(name.as_str())) || path.names_beside().any(|beside| beside == name);
+        if is_beside || document.contains_key(&name) {
+            let reason = "a key of a flattened value is the name of a field beside it, of the id or of a maintained field";
+            return Err(Error::encode(name.replace('\0', ""), ValueError::new(reason)));
+        }
+        document.insert(name, value);
+    }
+    Ok(())
 }

@@ -246,6 +246,12 @@ impl RawPath {
         next
     }
 
+    /// The names of the fields beside a flattened value.
+    pub(crate) fn names_beside(&self) -> impl Iterator<Item = &'static str> {
+        let beside = self.extras.as_deref().map_or(&[][..], |e| &e.beside);
+        beside.iter().copied().flatten().copied().flatten().copied()
+    }
+
     /// The value under a key of the map at this path. [`check_path`] refuses a key that cannot be
     /// part of a path, and one that is the name of a field beside a flattened map.
     pub(super) fn entry(&self, key: &str) -> Self {

@@ -5,6 +5,7 @@ use crate::{
     base::{
         bson::{Bson, Document},
         error::{Error, Result},
+        time_limit::TimeLimit,
     },
     driver::{UpdateResult, options::UpdateOneOptions},
     form::json_schema::OuterTypes,
@@ -21,7 +22,7 @@ use crate::{
         write::{
             difference::Difference,
             encoded::{Encoded, for_replacement},
-            outdated::is_upgraded,
+            outdated::{Upgrade, is_upgraded},
             save::{Reference, Saved},
             shard_key::{is_sharded, targeted_node},
             update::UpdateOne,
@@ -43,13 +44,13 @@ impl<D: Model> Collection<D> {
     ///
     /// Takes `&after` or `&mut after`, to which the new version and the time of the update are written. Maintained fields and the id
     /// are not compared. The hook [`before_replace`](crate::Hooks::before_replace) and the validation run for
-    /// `after`, as in a save; what the hook changes is compared, too.
+    /// `after`, as in a save, and for `before`, so that fields that the hook computes are compared as they are stored.
     ///
     /// If the model has a [shard key](crate::guide::schema#shard-keys), the filter contains that of `before` beside the id, so that
     /// the shard key can be changed (with retryable writes, or in a transaction).
     ///
     /// If the model has a [version](derive@crate::Document#maintained-fields), the stored document must have that of
-    /// `before`; otherwise the call fails with [`Error::VersionConflict`], also if the document was deleted. Without a version, it is
+    /// `before`; otherwise the call fails with [`Error::VersionConflict`], also if the document was deleted, unless it is that of an insert (0). Without a version, it is
     /// not an error if no document matches; see [`required`](SaveChanges::required).
     ///
     /// ```
@@ -130,19 +131,29 @@ impl<'a, D: Model> SaveChanges<'a, D> {
         }
         let by_id = collection.id_filter(Ok(id.clone()), NULL_IN_REPLACEMENT)?;
         let encoded = for_replacement(&gate, after)?;
-        let before = decoded(&codec::to_raw(self.before)?)?;
+        let mut before = decoded(&codec::to_raw(self.before)?)?;
         if !self.has_version_of(&before, &encoded) {
             return Err(self.differ("versions"));
         }
+        let plain_id = by_id.clone();
         let by_id = if const { is_sharded::<D>() } {
             targeted_node::<D>(by_id, &codec::to_raw(&before)?)
         } else {
             by_id
         };
+        // Both as they would be stored: a hook can change fields that `before` has in an earlier state.
+        if let Ok(stored) = for_replacement(&gate, self.before) {
+            before = decoded(&stored.raw)?;
+        }
         let Some((update, conditions)) = changes::<D>(before, &encoded)? else {
             return Ok(None);
         };
-        let mut filter = by_id.clone();
+        let limit = TimeLimit::begin(self.options.__timeout());
+        // The conditions are those of the present form.
+        if let Some(upgrade) = Upgrade::before_id(collection, &id) {
+            upgrade.run(&limit, self.session.as_deref_mut()).await?;
+        }
+        let mut filter = by_id;
         for condition in conditions {
             filter = filter.and(condition);
         }
@@ -150,7 +161,8 @@ impl<'a, D: Model> SaveChanges<'a, D> {
             filter = filter.and(version.condition());
         }
         let updating = UpdateOne::new(collection, Ok(filter), Update::raw(update));
-        let mut updating = updating.with_options(self.options.upsert(false));
+        let options = limit.of(self.options.upsert(false), UpdateOneOptions::timeout);
+        let mut updating = updating.with_options(options);
         if let Some(session) = self.session.as_deref_mut() {
             updating = updating.session(session);
         }
@@ -164,7 +176,7 @@ impl<'a, D: Model> SaveChanges<'a, D> {
         } else if encoded.was_stored() {
             return Err(collection.conflict(Some(id)));
         } else if encoded.version.is_some() {
-            let stored = gate.write(Ok(by_id), Targets::One)?;
+            let stored = gate.write(Ok(plain_id), Targets::One)?;
             collection.check_conflict(stored, self.session).await?;
         }
         Ok(Some(result))
@@ -199,6 +211,7 @@ fn changes<D: Model>(before: Document, after: &Encoded) -> Result<Option<(Docume
         behavior.version,
         behavior.created_at,
         behavior.updated_at,
+        behavior.soft_delete,
         behavior.schema.map(|schema| schema.field),
     ];
     let is_compared = |name: &str| !kept.contains(&Some(name));

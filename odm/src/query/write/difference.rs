@@ -79,9 +79,19 @@ impl Difference {
 
 /// The schema of a field that is an embedded document with fields of its own, and not a value of an enum or a map.
 fn fields_of<'s>(schema: &'s Document, name: &str) -> Option<&'s Document> {
-    let field = schema.get_document("properties").ok()?.get_document(name).ok()?;
-    let is_struct = field.contains_key("properties") && !has_variants(field);
-    is_struct.then_some(field)
+    let own = schema
+        .get_document("properties")
+        .and_then(|fields| fields.get_document(name));
+    if let Ok(field) = own {
+        let is_struct = field.contains_key("properties") && !has_variants(field);
+        return is_struct.then_some(field);
+    }
+    // The fields of flattened structs.
+    let flattened = schema.get_array("allOf").into_iter().flatten();
+    let mut structs = flattened
+        .filter_map(Bson::as_document)
+        .filter(|schema| !has_variants(schema));
+    structs.find_map(|schema| fields_of(schema, name))
 }
 
 /// Whether a schema is that of an enum with data, or flattens one.

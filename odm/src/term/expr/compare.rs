@@ -263,7 +263,7 @@ pub fn compare<R, A: Operand<R, Value: Ordered>>(a: A, b: impl IntoExpr<R, A::Va
     call("$cmp", [a.into_operand().into_raw(), b.into_expr().into_raw()])
 }
 
-/// A value computed from another one, which is computed once (`$let`): the closure takes the accessors of the value.
+/// A value computed from another one, which is computed once (`$let`): the closure takes an expression of the value.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};

@@ -21,6 +21,19 @@ pub trait Number {
     type With<T>;
 }
 
+/// Types of numbers that are neither decimals nor null, of which a function computes a Double.
+#[diagnostic::on_unimplemented(
+    message = "this function needs numbers that are not decimals and never null, found `{Self}`",
+    label = "expected an integer or a floating point number",
+    note = "for an `Option` use `if_null(value, default)`, for a decimal `to_double(value)`"
+)]
+pub trait PlainNumber {}
+
+macro_rules! plain_numbers {
+    ($($t:ty)*) => { $( impl PlainNumber for $t {} )* };
+}
+plain_numbers! { i8 i16 i32 i64 u8 u16 u32 u64 usize f32 f64 }
+
 macro_rules! numbers {
     ($($wide:ty: $($t:ty)*;)*) => { $($(
         impl Number for $t {

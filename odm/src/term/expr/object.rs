@@ -56,7 +56,8 @@ fn name(field: &str) -> Raw {
 }
 
 /// A field of a document by its stored name, which can contain dots and `$`; `None` if it is missing (`$getField`,
-/// MongoDB 5.0+). The caller guarantees the type. For fields with an accessor use the path.
+/// MongoDB 5.0+). The caller guarantees the type. For fields with an accessor use the path. An
+/// [encrypted field](crate::encryption) is refused when the expression is sent.
 ///
 /// ```
 /// # use marula::{bson::Document, expr::*};
@@ -67,7 +68,11 @@ fn name(field: &str) -> Raw {
 /// );
 /// ```
 #[doc(alias = "$getField")]
-pub fn get_field<T, R, A: Operand<R>>(document: A, field: &str) -> Expr<R, Option<T>> {
+pub fn get_field<T, R, A: Operand<R, Value: Field>>(document: A, field: &str) -> Expr<R, Option<T>> {
+    let mut encrypted = encrypted_paths::<A::Value>().iter();
+    if let Some(path) = encrypted.find(|path| is_about(field, path)) {
+        return Expr::from_raw(Err(not_encrypted("get_field", path)));
+    }
     named(
         "$getField",
         [
@@ -158,7 +163,8 @@ pub fn object_to_array<R, A: Operand<R, Value: Map>>(
     call("$objectToArray", [map.into_operand().into_raw()])
 }
 
-/// The fields of an embedded document as entries with values of any type, in their stored order (`$objectToArray`).
+/// The fields of an embedded document as entries with values of any type, in their stored order (`$objectToArray`). A
+/// document with [encrypted fields](crate::encryption) is refused when the expression is sent.
 ///
 /// ```
 /// # use marula_guide::*;
@@ -168,6 +174,9 @@ pub fn object_to_array<R, A: Operand<R, Value: Map>>(
 /// ```
 #[doc(alias = "$objectToArray")]
 pub fn fields_of<R, A: Operand<R, Value: Embedded>>(document: A) -> Expr<R, Vec<MapEntry<Bson>>> {
+    if let Some(path) = encrypted_paths::<A::Value>().first() {
+        return Expr::from_raw(Err(not_encrypted("fields_of", path)));
+    }
     call("$objectToArray", [document.into_operand().into_raw()])
 }
 
@@ -186,4 +195,20 @@ pub fn fields_of<R, A: Operand<R, Value: Embedded>>(document: A) -> Expr<R, Vec<
 #[doc(alias = "$arrayToObject")]
 pub fn array_to_object<R, T>(entries: impl IntoExpr<R, Vec<MapEntry<T>>>) -> Expr<R, BTreeMap<String, T>> {
     call("$arrayToObject", [entries.into_expr().into_raw()])
+}
+
+/// Whether a field of a document is a field with this path, or contains it.
+fn is_about(field: &str, path: &str) -> bool {
+    path.strip_prefix(field)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The error of an expression that could be compared with a value that is not encrypted.
+fn not_encrypted(function: &str, path: &str) -> Box<Error> {
+    Box::new(Error::pipeline(
+        path,
+        format!(
+            "the document has this encrypted field, and a value that `{function}` is compared with would be sent as it is"
+        ),
+    ))
 }

@@ -6,7 +6,9 @@ use crate::{
         field::Embedded,
         marker::{Nullable, Ordered},
     },
-    term::expr::{Acc, Expr, List, Number, Operand, Raw, Summed, Unit, elements::quantile, parts},
+    term::expr::{
+        Acc, Expr, List, Number, Operand, PlainNumber, Raw, Summed, Unit, elements::quantile, parts,
+    },
 };
 
 /// The type of calculations with fractions of numbers of type `N`: `f64` or `Decimal128`.
@@ -190,7 +192,7 @@ macro_rules! calculus {
         #[doc(alias = $operator)]
         pub fn $name<R, E>(value: E, unit: Option<Unit>, before: Option<u16>, after: Option<u16>) -> Expr<R, Option<Fraction<E::Value>>>
         where
-            E: Operand<R, Value: Summed<Sum: Summed>>,
+            E: Operand<R, Value: PlainNumber + Summed<Sum: Summed>>,
         {
             let unit = unit.map(|unit| Ok(Bson::from(unit.name())));
             let input = Some(value.into_operand().into_raw());
@@ -220,7 +222,7 @@ macro_rules! covariances {
         /// );
         /// ```
         #[doc(alias = $operator)]
-        pub fn $name<R, A: Operand<R, Value: Number>, B: Operand<R, Value: Number>>(
+        pub fn $name<R, A: Operand<R, Value: PlainNumber>, B: Operand<R, Value: PlainNumber>>(
             a: A,
             b: B,
             before: Option<u16>,
@@ -336,7 +338,7 @@ pub fn locf<R, E: Operand<R, Value: Nullable>>(value: E) -> Expr<R, E::Value> {
 /// );
 /// ```
 #[doc(alias = "$minMaxScaler")]
-pub fn min_max_scaler<R, E: Operand<R, Value: Number>>(value: E, min: f64, max: f64) -> Expr<R, f64> {
+pub fn min_max_scaler<R, E: Operand<R, Value: PlainNumber>>(value: E, min: f64, max: f64) -> Expr<R, f64> {
     let limits = [min, max].map(|limit| Some(Ok(Bson::Double(limit))));
     let [min, max] = limits;
     let input = Some(value.into_operand().into_raw());

@@ -169,7 +169,7 @@ impl<R> Update<R> {
     /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases (MongoDB 4.2+), sent as it is. It cannot
     /// be combined with operators. For typed stages see [`stages`](Update::stages).
     ///
-    /// Models with a version, a creation time, a schema version or encrypted fields accept only `$set`, `$addFields` and
+    /// Models with a version, a time, a kind, a schema version or encrypted fields, and handles with a scope, accept only `$set`, `$addFields` and
     /// `$unset` of other fields, as do upserts with a generated id that is not an `ObjectId`: other stages could lose or set
     /// those fields. The call fails with [`Error::InvalidUpdate`] otherwise. With encrypted fields each stage must also be an
     /// [`Unchecked`](crate::encryption::Unchecked) document, and the client must encrypt.

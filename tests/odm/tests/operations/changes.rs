@@ -385,3 +385,62 @@ async fn changes_are_saved_in_a_transaction_and_in_a_scope() {
     assert_eq!(orders.count(|_| Filter::everything()).await.unwrap(), 1);
     env.stop().await;
 }
+
+#[derive(Clone, Debug, PartialEq, Embedded)]
+struct Place {
+    city: String,
+}
+
+/// A model whose field has become a part of an embedded document.
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "shops", schema_version(2, upgrade = into_place))]
+struct Shop {
+    _id: i64,
+    place: Place,
+    #[document(version)]
+    revision: i32,
+}
+
+fn into_place(_: u32, document: &mut BsonDocument) -> Result<(), BoxedError> {
+    if let Some(city) = document.remove("city") {
+        document.insert("place", doc! { "city": city });
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_document_of_an_older_version_is_upgraded_before_it_is_changed() {
+    let env = Env::start().await;
+    let shops = env.db.collection::<Shop>();
+    let old = doc! { "_id": 1_i64, "city": "Bern", "revision": 3 };
+    let raw = shops.driver().clone_with_type::<BsonDocument>();
+    raw.insert_one(&old).await.unwrap();
+    let before = shops.find_by_id(1).required().await.unwrap();
+    let mut after = before.clone();
+    after.place.city = "Basel".to_owned();
+    shops.save_changes(&before, &mut after).required().await.unwrap();
+    assert_eq!(shops.find_by_id(1).required().await.unwrap(), after);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn fields_of_hooks_are_compared_as_they_are_stored() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    let mut first = order();
+    first.text = "tea".to_owned();
+    orders.insert_one(&mut first).await.unwrap();
+    let mut second = first.clone();
+    second.text = "COFFEE".to_owned();
+    orders.save_changes(&first, &mut second).required().await.unwrap();
+    // The struct has the text of the hook in its earlier state.
+    let mut third = second.clone();
+    third.text = "tea".to_owned();
+    orders.save_changes(&second, &mut third).required().await.unwrap();
+    let stored = orders.find_by_id(1).required().await.unwrap();
+    assert_eq!(
+        (stored.text.as_str(), stored.text_lowercase.as_str()),
+        ("tea", "tea")
+    );
+    env.stop().await;
+}

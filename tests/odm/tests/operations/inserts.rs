@@ -1,5 +1,7 @@
 //! Documents made of insert structs, and inserts that return the stored document.
 
+use std::collections::BTreeMap;
+
 use crate::common::Env;
 use marula::bson::{DateTime, Document as BsonDocument, ObjectId, doc};
 use marula::managed::BoxedError;
@@ -221,4 +223,38 @@ async fn a_document_that_cannot_be_read_is_not_stored() {
     assert!(matches!(refused, Error::Decode { .. }), "{refused}");
     assert_eq!(items.count(|_| marula::Filter::everything()).await.unwrap(), 1);
     env.stop().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Document)]
+#[document(collection = "profiles")]
+struct Profile {
+    #[serde(rename = "_id")]
+    id: ObjectId,
+    name: String,
+    #[serde(default)]
+    role: String,
+    #[serde(flatten)]
+    rest: BTreeMap<String, i64>,
+}
+
+#[derive(Debug, Deserialize, Insert)]
+#[document(of = Profile)]
+struct NewProfile {
+    #[serde(flatten)]
+    rest: BTreeMap<String, i64>,
+    name: String,
+}
+
+#[test]
+fn keys_of_a_flattened_map_are_not_other_fields() {
+    let profile = |body: &str| {
+        let new: NewProfile = serde_json::from_str(body).unwrap();
+        marula::Insert::<Profile>::into_model(new)
+    };
+    assert_eq!(profile(r#"{"name": "a", "age": 5}"#).unwrap().rest["age"], 5);
+    for body in [r#"{"name": "a", "role": 1}"#, r#"{"name": "a", "_id": 1}"#] {
+        let error = profile(body).unwrap_err();
+        assert!(matches!(error, Error::Encode { .. }), "{error}");
+        assert!(error.to_string().contains("beside"), "{error}");
+    }
 }
