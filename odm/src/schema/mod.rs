@@ -234,11 +234,11 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with
+    /// [`Error::Schema`] for declarations that are invalid or conflict with
     /// one another, with [`EncryptionNotConfigured`](SchemaError::EncryptionNotConfigured) if
     /// fields are encrypted and there are no data keys, and with
     /// [`SearchUnsupported`](SchemaError::SearchUnsupported) if search indexes are declared and the
-    /// deployment has no search; [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+    /// deployment has no search; [`Error::Driver`] for errors of the driver.
     /// A conflict with an existing index, and what the server does not support, are not an error
     /// here, see [`Plan::conflict`] and [`Plan::unsupported`].
     pub async fn plan(self) -> Result<SchemaPlan> {

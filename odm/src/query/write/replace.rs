@@ -35,7 +35,7 @@ impl<D: Model> Collection<D> {
     /// If the id of `document` is `None`, the stored document keeps its id. Otherwise it must be
     /// the id of the stored document; a different one is an error of the server. It is not an error
     /// if no document matches; see [`required`](Replace::required). A filter that was combined from
-    /// no conditions is rejected with [`Error::InvalidFilter`].
+    /// no conditions is rejected with [`Error::InvalidFilter`](crate::Error::InvalidFilter).
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -51,15 +51,15 @@ impl<D: Model> Collection<D> {
         Replace::new(self, filter_of(filter), document)
     }
 
-    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is
+    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`](crate::Error::MissingId) if the id is
     /// `None`.
     ///
     /// If it does not exist, nothing is written and `matched_count` is 0; with
     /// [`required`](Replace::required) this is an error. If the model has a
     /// [version](derive@crate::Document#maintained-fields) that is not that of the stored document,
-    /// the call fails with [`Error::VersionConflict`], also if the document does not exist and the version is
+    /// the call fails with [`Error::VersionConflict`](crate::Error::VersionConflict), also if the document does not exist and the version is
     /// not 0: it was deleted. If the model has a [shard key](crate::guide::schema#shard-keys), the filter contains it beside
-    /// the id, and the call fails with [`Error::ShardKeyChanged`] if the stored document has another one.
+    /// the id, and the call fails with [`Error::ShardKeyChanged`](crate::Error::ShardKeyChanged) if the stored document has another one.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
